@@ -1,0 +1,164 @@
+// The engine under every wrapper: one event per outermost call into this thread's ring.
+//
+// A wrapper is
+//     Recording recording(kCall_pwrite);            // entry: guard and clock
+//     ssize_t result = real(fd, buffer, count, offset);
+//     if (Event *event = recording.finish()) {      // exit: clock, slot in the ring (or NULL)
+//       event->...;                                 // only what the call knows; the rest is preset
+//       recording.publish();
+//     }
+//     return result;
+// and changes neither errno nor anything else that the application can see.
+//
+// Threading: one ring per thread; nothing here takes a lock. Signals: a call from a handler that
+// interrupted a wrapper is nested, passes through and is not recorded. Allocation: none (mmap when a
+// thread's ring is made). The MPI backends live in other shared objects: they get RecorderLink and use
+// the same inline code through the thread pointer, so nothing is exported.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <x86intrin.h>
+
+#include "proto/event.h"
+#include "proto/ring.h"
+#include "profiler/preload/call_table.h"
+
+namespace slurmscope {
+
+/// What one thread needs on the hot path. Lives in its own mmap'ed page, not in TLS.
+struct ThreadRecorder {
+  RingFile *file;
+  Event *events;
+  uint64_t event_mask;
+  uint64_t head;         // private copy of file->events.head
+  uint64_t checkpoint;   // head at which room and the drainer must be looked at again
+  uint8_t *definitions;
+  uint8_t *samples;
+};
+
+/// All thread-local storage of the preload: small, initial-exec.
+struct ThreadLocal {
+  ThreadRecorder *recorder;  // NULL: none yet
+  uint32_t depth;            // > 0: inside a wrapper
+  uint32_t state;            // private to recorder.cc
+};
+
+/// One per process, in a page that a fork's child sees zeroed (MADV_WIPEONFORK).
+struct ProcessRecorder {
+  uint32_t is_active;    // 0: not (yet, any more) recording, or this is a fork's child: slow path
+  uint32_t uses_tsc;
+  uint64_t io_calls, io_bytes;  // towards the threshold, while there is no ring (relaxed, approximate)
+};
+
+/// Passed to each backend when it is loaded. Function pointers are the slow paths, implemented in
+/// recorder.cc; none of them throws, prints on success, or changes errno.
+struct RecorderLink {
+  uint32_t version;                  // kRingVersion
+  ptrdiff_t thread_local_offset;     // of the ThreadLocal from the thread pointer
+  ProcessRecorder *process;
+  /// Makes the process's and the thread's files if need be; NULL if this thread is not recorded.
+  ThreadRecorder *(*attach_thread)();
+  /// head reached checkpoint: wakes the drainer, waits for room. False: drop (already counted).
+  bool (*make_room)(ThreadRecorder *);
+  /// Copies one whole record (header filled) into this thread's definition ring. False: lost, counted.
+  bool (*define)(const DefinitionHeader *record);
+  /// Id of the call path whose innermost return address is `address` (0 if it could not be defined).
+  uint32_t (*site_id)(const void *address);
+  /// Counts a loss of this process.
+  void (*count_loss)(LossReason);
+  /// A warning for the report (printf-style text made by the caller).
+  void (*note)(const char *text);
+  /// The process's file once attached (to publish MPI identity), else NULL.
+  ProcessFile *(*process_file)();
+  /// Hooks that other parts hang on the MPI life cycle: start and end of counters, call-path unwinder.
+  void (*mpi_initialized)();
+  void (*mpi_finalizing)();
+};
+
+/// Defined in recorder.cc (preload) and in backend.cc (each backend): what the inline code below uses.
+extern const RecorderLink *recorder_link;
+
+inline ThreadLocal *thread_local_state() {
+  return reinterpret_cast<ThreadLocal *>(static_cast<char *>(__builtin_thread_pointer()) +
+                                         recorder_link->thread_local_offset);
+}
+
+inline uint64_t now_ticks() {
+  if (__builtin_expect(recorder_link->process->uses_tsc, 1)) return __rdtsc();
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+/// True inside a wrapper of this thread: the call is not the application's own.
+inline bool is_nested() { return thread_local_state()->depth != 0; }
+
+/// Hides the tool's own calls from itself while it lives.
+class Hidden {
+ public:
+  Hidden() : self_(thread_local_state()) { self_->depth++; }
+  ~Hidden() { self_->depth--; }
+
+ private:
+  ThreadLocal *self_;
+};
+
+/// One outermost call. Use is_nested() first: a nested call must go straight to the real function.
+class Recording {
+ public:
+  explicit Recording(uint16_t call) : self_(thread_local_state()), call_(call) {
+    self_->depth = 1;
+    start_ = now_ticks();
+  }
+  /// Ends the call. Returns the event to complete (start, end, call set; kind kCall, peer kPeerNone,
+  /// offset -1, everything else 0), or NULL if this thread is not recorded.
+  Event *finish() {
+    uint64_t end = now_ticks();
+    self_->depth = 0;
+    return next(start_, end, call_, EventKind::kCall);
+  }
+  /// Room for one more event of the same call (kComplete, kReceive), after publish().
+  Event *another(EventKind kind) { return next(start_, end_, call_, kind); }
+  /// Makes the event of finish() or another() visible to the drainer.
+  void publish() {
+    ThreadRecorder *recorder = self_->recorder;
+    recorder->head++;
+    recorder->file->events.head.store(recorder->head, std::memory_order_release);
+  }
+  uint64_t start() const { return start_; }
+
+ private:
+  Event *next(uint64_t start, uint64_t end, uint16_t call, EventKind kind) {
+    end_ = end;
+    ThreadRecorder *recorder = self_->recorder;
+    if (__builtin_expect(!recorder_link->process->is_active || recorder == nullptr, 0)) {
+      recorder = recorder_link->attach_thread();
+      if (recorder == nullptr) return nullptr;
+    }
+    if (__builtin_expect(recorder->head == recorder->checkpoint, 0) && !recorder_link->make_room(recorder))
+      return nullptr;
+    Event *event = recorder->events + (recorder->head & recorder->event_mask);
+    event->start = start;
+    event->end = end;
+    event->call = call;
+    event->kind = kind;
+    event->flags = 0;
+    event->site = 0;
+    event->bytes = 0;
+    event->peer = kPeerNone;
+    event->tag = 0;
+    event->object = 0;
+    event->request = 0;
+    event->offset = -1;
+    return event;
+  }
+
+  ThreadLocal *self_;
+  uint64_t start_ = 0, end_ = 0;
+  uint16_t call_;
+};
+
+}  // namespace slurmscope
