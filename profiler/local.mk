@@ -1,0 +1,3 @@
+include profiler/preload/local.mk
+include profiler/sampler/local.mk
+include profiler/drain/local.mk

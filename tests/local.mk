@@ -1,0 +1,11 @@
+include tests/unit/proto.mk
+include tests/unit/spank.mk
+include tests/unit/profiler.mk
+include tests/unit/tools.mk
+include tests/slurm/local.mk
+include tests/mpi/local.mk
+include tests/io/local.mk
+include tests/sampler/local.mk
+include tests/cli/local.mk
+include tests/bench/local.mk
+include tests/lint/local.mk
