@@ -8,7 +8,8 @@
 //       recording.publish();
 //     }
 //     return result;
-// and changes neither errno nor anything else that the application can see.
+// and changes neither errno nor anything else that the application can see. The depth falls back to
+// zero when `recording` goes out of scope: definitions may be made between finish() and publish().
 //
 // Threading: one ring per thread; nothing here takes a lock. Signals: a call from a handler that
 // interrupted a wrapper is nested, passes through and is not recorded. Allocation: none (mmap when a
@@ -113,11 +114,15 @@ class Recording {
     self_->depth = 1;
     start_ = now_ticks();
   }
+  /// Only here is the call over: until then a signal handler's own calls are nested, so that none of
+  /// them can take the slot that finish() gave or write into a half-written definition.
+  ~Recording() { self_->depth = 0; }
+  Recording(const Recording &) = delete;
+  Recording &operator=(const Recording &) = delete;
   /// Ends the call. Returns the event to complete (start, end, call set; kind kCall, peer kPeerNone,
   /// offset -1, everything else 0), or NULL if this thread is not recorded.
   Event *finish() {
     uint64_t end = now_ticks();
-    self_->depth = 0;
     return next(start_, end, call_, EventKind::kCall);
   }
   /// Room for one more event of the same call (kComplete, kReceive), after publish().
