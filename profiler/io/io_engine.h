@@ -1,0 +1,252 @@
+// The engine under the I/O wrappers: who is recorded, and what one call leaves in the ring.
+//
+// Each wrapper (io_shapes.h) hands its call over as a lambda. A call takes one of three ways:
+//   pass    not enabled, nested in another wrapper, or nothing to record: just the real function;
+//   count   the process is not recorded yet: two counters, towards the threshold;
+//   record  one event, two clock reads.
+// Threading: no locks. Allocation: none. Signals: async-signal-safe, as read() and write() must be.
+// errno: as the real function left it. Buffers are never touched; a path only after the kernel read it.
+#pragma once
+
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <sys/types.h>
+
+#include "profiler/io/file_table.h"
+#include "profiler/preload/recorder.h"
+
+namespace slurmscope {
+
+enum class Admission { kPass, kCount, kRecord };
+
+/// Non-zero once io_recording_enable() has run.
+extern uint32_t io_is_enabled;
+
+/// Decides for a call that is not plainly recorded: counts it, attaches the process or the thread.
+Admission admit_slowly();
+/// Counts what a call moved before the process is recorded.
+void count_early_bytes(uint64_t bytes);
+/// True in a vfork's child: it shares our memory but not our descriptors. One system call.
+bool is_vfork_child();
+/// True if a call that failed with `error` got as far as reading its path.
+bool path_was_read(int error);
+
+inline Admission admit() {
+  if (!io_is_enabled) return Admission::kPass;
+  ThreadLocal *self = thread_local_state();
+  if (self->depth != 0) return Admission::kPass;
+  if (__builtin_expect(recorder_link->process->is_active && self->recorder != nullptr && file_table_is_followed(), 1))
+    return Admission::kRecord;
+  return admit_slowly();
+}
+
+/// True if the descriptor table must be told of a change made by this process.
+inline bool is_followed() { return file_table_is_followed() && !is_vfork_child(); }
+
+constexpr int64_t kNoOffset = -1;
+
+inline void describe_failure(Event *event, int error) {
+  event->flags = kEventFailed;
+  event->tag = error;
+}
+
+/// A call that moves data or changes a file through a descriptor; its result is a byte count if
+/// `moves_bytes`, else 0 for success.
+template <bool moves_bytes, typename Call>
+auto descriptor_call(uint16_t call, int fd, int64_t offset, Call real) -> decltype(real()) {
+  Admission admission = admit();
+  if (admission == Admission::kPass) return real();
+  if (admission == Admission::kCount) {
+    auto result = real();
+    if (moves_bytes && result > 0) count_early_bytes(static_cast<uint64_t>(result));
+    return result;
+  }
+  uint32_t file = file_of_descriptor(fd);
+  if (file == kExcludedFile) return real();
+  Recording recording(call);
+  auto result = real();
+  if (Event *event = recording.finish()) {
+    event->object = file;
+    event->peer = fd;
+    event->offset = offset;
+    if (result < 0) describe_failure(event, errno);
+    else if (moves_bytes) event->bytes = static_cast<uint64_t>(result);
+    recording.publish();
+  }
+  return result;
+}
+
+/// lseek: what counts is where it ended.
+template <typename Call> off64_t seek_call(uint16_t call, int fd, Call real) {
+  if (admit() != Admission::kRecord) return real();
+  uint32_t file = file_of_descriptor(fd);
+  if (file == kExcludedFile) return real();
+  Recording recording(call);
+  off64_t result = real();
+  if (Event *event = recording.finish()) {
+    event->object = file;
+    event->peer = fd;
+    event->offset = result;
+    if (result < 0) describe_failure(event, errno);
+    recording.publish();
+  }
+  return result;
+}
+
+/// A call on the file at `path` (empty or NULL, where the call allows that: `directory` itself); 0 is
+/// success. Failures do not give a file an id: a search along a list of
+/// directories would fill the table with files that do not exist.
+template <typename Call> int path_call(uint16_t call, int directory, const char *path, Call real) {
+  if (admit() != Admission::kRecord) return real();
+  Recording recording(call);
+  int result = real();
+  int error = errno;
+  if (Event *event = recording.finish()) {
+    uint32_t file = kNoFile;
+    if (result == 0 || path_was_read(error)) file = file_of_path(directory, path, result == 0);
+    if (file != kExcludedFile) {
+      event->object = file;
+      if (result != 0) describe_failure(event, error);
+      recording.publish();
+    }
+  }
+  errno = error;
+  return result;
+}
+
+/// Makes `fd` mean the file that open() just gave it.
+inline uint32_t bind_opened(int fd, int directory, const char *path, int flags) {
+  bool is_unnamed = (flags & O_TMPFILE) == O_TMPFILE;
+  uint32_t file = is_unnamed ? file_of_unnamed(directory, path) : file_of_path(directory, path, true);
+  set_descriptor(fd, file);
+  return file;
+}
+
+template <typename Call> int open_call(uint16_t call, int directory, const char *path, int flags, Call real) {
+  if (admit() != Admission::kRecord || is_vfork_child()) {
+    int fd = real();
+    if (fd >= 0 && is_followed()) set_descriptor(fd, kNoFile);
+    return fd;
+  }
+  Recording recording(call);
+  int fd = real();
+  int error = errno;
+  Event *event = recording.finish();
+  uint32_t file = kNoFile;
+  if (fd >= 0) file = bind_opened(fd, directory, path, flags);
+  else if (path_was_read(error)) file = file_of_path(directory, path, false);
+  if (event != nullptr && file != kExcludedFile) {
+    event->object = file;
+    event->peer = fd;
+    if (fd < 0) describe_failure(event, error);
+    recording.publish();
+  }
+  errno = error;
+  return fd;
+}
+
+/// close and fclose. The table forgets the number before the call: after it, another thread may already
+/// have been given the same number.
+template <typename Call> int close_call(uint16_t call, int fd, Call real) {
+  Admission admission = admit();
+  if (!is_followed()) return real();
+  uint32_t file = known_file_of_descriptor(fd);
+  set_descriptor(fd, kNoFile);
+  if (admission != Admission::kRecord || file == kExcludedFile) return real();
+  Recording recording(call);
+  int result = real();
+  if (Event *event = recording.finish()) {
+    event->object = file;
+    event->peer = fd;
+    if (result != 0) describe_failure(event, errno);
+    recording.publish();
+  }
+  return result;
+}
+
+/// fileno() of a stream, keeping errno; -1 for a stream in memory.
+int descriptor_of(FILE *stream);
+
+template <typename Call> FILE *stream_open_call(uint16_t call, const char *path, Call real) {
+  if (admit() != Admission::kRecord || is_vfork_child()) {
+    FILE *stream = real();
+    if (stream != nullptr && is_followed()) set_descriptor(descriptor_of(stream), kNoFile);
+    return stream;
+  }
+  Recording recording(call);
+  FILE *stream = real();
+  int error = errno;
+  Event *event = recording.finish();
+  int fd = stream != nullptr ? descriptor_of(stream) : -1;
+  uint32_t file = kNoFile;
+  if (fd >= 0) file = bind_opened(fd, AT_FDCWD, path, 0);
+  else if (stream == nullptr && path_was_read(error)) file = file_of_path(AT_FDCWD, path, false);
+  if (event != nullptr && file != kExcludedFile) {
+    event->object = file;
+    event->peer = fd;
+    if (stream == nullptr) describe_failure(event, error);
+    recording.publish();
+  }
+  errno = error;
+  return stream;
+}
+
+/// fread and fwrite: `count` items of `size` bytes wanted, the result says how many were moved.
+template <typename Call>
+size_t stream_call(uint16_t call, FILE *stream, size_t size, size_t count, Call real) {
+  Admission admission = admit();
+  if (admission == Admission::kPass) return real();
+  if (admission == Admission::kCount) {
+    size_t moved = real();
+    count_early_bytes(moved * size);
+    return moved;
+  }
+  int fd = descriptor_of(stream);
+  uint32_t file = fd < 0 ? kExcludedFile : file_of_descriptor(fd);
+  if (file == kExcludedFile) return real();
+  Recording recording(call);
+  size_t moved = real();
+  if (Event *event = recording.finish()) {
+    event->object = file;
+    event->peer = fd;
+    event->bytes = moved * size;
+    if (moved < count && ferror_unlocked(stream)) describe_failure(event, errno);
+    recording.publish();
+  }
+  return moved;
+}
+
+/// A call that returns a new descriptor of something that has no path.
+template <typename Call> int new_descriptor_call(Call real) {
+  int fd = real();
+  if (fd >= 0 && is_followed()) set_descriptor(fd, kNoFile);
+  return fd;
+}
+
+/// A call that makes two of them.
+template <typename Call> int new_pair_call(const int *pair, Call real) {
+  int result = real();
+  if (result == 0 && is_followed()) {
+    set_descriptor(pair[0], kNoFile);
+    set_descriptor(pair[1], kNoFile);
+  }
+  return result;
+}
+
+/// freopen: the stream lets its descriptor go and gets one, the same number or another.
+template <typename Call> FILE *reopen_call(FILE *stream, Call real) {
+  if (!is_followed()) return real();
+  set_descriptor(descriptor_of(stream), kNoFile);
+  FILE *result = real();
+  if (result != nullptr) set_descriptor(descriptor_of(result), kNoFile);
+  return result;
+}
+
+template <typename Call> int duplicate_call(int fd, Call real) {
+  int copy = real();
+  if (copy >= 0 && copy != fd && is_followed()) copy_descriptor(fd, copy);
+  return copy;
+}
+
+}  // namespace slurmscope

@@ -1,0 +1,19 @@
+// Switches the recording of I/O on and off. Called by the preload's life cycle (profiler/preload).
+//
+// Until io_recording_enable() every wrapper is a pass-through of about a nanosecond.
+#pragma once
+
+#include <cstdint>
+
+namespace slurmscope {
+
+/// From the preload's constructor, in a process that may be recorded (a spool directory, mode not off,
+/// executable not skipped); recorder_link must be usable. The process is attached by itself once it has
+/// made more than `min_calls` I/O calls or moved more than `min_bytes`; the files below `spool` are
+/// never recorded. False: no memory, I/O stays unrecorded.
+bool io_recording_enable(uint64_t min_calls, uint64_t min_bytes, const char *spool);
+
+/// From the exit handler: everything passes through from now on.
+void io_recording_disable();
+
+}  // namespace slurmscope

@@ -1,0 +1,94 @@
+// The function that a wrapper stands in front of: the next one of exactly that name.
+//
+// Used by every wrapper in io_wrappers.cc. Looked up on the first call, because wrappers run before any
+// constructor of ours. The look-up takes no lock of ours and does not allocate when it succeeds; should
+// the allocator under it call back into a wrapper, the wrapper gets a plain system call instead of a
+// second look-up. The same happens to a signal handler that interrupts the look-up.
+#pragma once
+
+#include <cerrno>
+#include <cstdarg>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace slurmscope {
+
+/// Address of the next `name` behind this object, or NULL if there is none; `*is_busy` is set to true if
+/// this thread is already inside a look-up. Keeps errno.
+void *find_next_function(const char *name, bool *is_busy);
+
+/// A function type without its noexcept, so that one pointer type serves all.
+template <typename Function> struct PlainFunction;
+template <typename R, typename... A> struct PlainFunction<R(A...)> { using Type = R(A...); };
+template <typename R, typename... A> struct PlainFunction<R(A...) noexcept> { using Type = R(A...); };
+template <typename R, typename... A> struct PlainFunction<R(A..., ...)> { using Type = R(A..., ...); };
+template <typename R, typename... A> struct PlainFunction<R(A..., ...) noexcept> { using Type = R(A..., ...); };
+
+// What stands in while the real function is being looked up, and for a function that libc lacks.
+namespace fallback {
+
+/// The system call `number`, for functions with the same arguments in the same order.
+template <long number, typename R, typename... A> R system_call(A... arguments) {
+  return static_cast<R>(syscall(number, arguments...));
+}
+/// Fails with ENOSYS; `failure` is what the function returns on errors.
+template <auto failure, typename R, typename... A> R missing(A...) {
+  errno = ENOSYS;
+  return R(failure);
+}
+inline int open_at_directory(int directory, const char *path, int flags, int mode) {
+  return static_cast<int>(syscall(SYS_openat, directory, path, flags, mode));
+}
+inline int open_variadic(const char *path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  int mode = __OPEN_NEEDS_MODE(flags) ? va_arg(arguments, int) : 0;
+  va_end(arguments);
+  return open_at_directory(AT_FDCWD, path, flags, mode);
+}
+inline int openat_variadic(int directory, const char *path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  int mode = __OPEN_NEEDS_MODE(flags) ? va_arg(arguments, int) : 0;
+  va_end(arguments);
+  return open_at_directory(directory, path, flags, mode);
+}
+inline int open_fortified(const char *path, int flags) { return open_at_directory(AT_FDCWD, path, flags, 0); }
+inline int fcntl_variadic(int fd, int command, ...) {
+  va_list arguments;
+  va_start(arguments, command);
+  void *argument = va_arg(arguments, void *);
+  va_end(arguments);
+  return static_cast<int>(syscall(SYS_fcntl, fd, command, argument));
+}
+
+}  // namespace fallback
+
+/// One per wrapper, constant-initialised (usable before any constructor has run).
+template <typename Function> class RealFunction {
+ public:
+  using Pointer = typename PlainFunction<Function>::Type *;
+  constexpr RealFunction(const char *name, Pointer fallback) : name_(name), fallback_(fallback) {}
+  /// Never NULL.
+  Pointer get() {
+    Pointer found = __atomic_load_n(&found_, __ATOMIC_RELAXED);
+    return __builtin_expect(found != nullptr, 1) ? found : find();
+  }
+
+ private:
+  __attribute__((noinline, cold)) Pointer find() {
+    bool is_busy = false;
+    Pointer found = reinterpret_cast<Pointer>(find_next_function(name_, &is_busy));
+    if (is_busy) return fallback_;
+    if (found == nullptr) found = fallback_;
+    __atomic_store_n(&found_, found, __ATOMIC_RELAXED);
+    return found;
+  }
+
+  Pointer found_ = nullptr;
+  const char *name_;
+  Pointer fallback_;
+};
+
+}  // namespace slurmscope
