@@ -1,2 +1,3 @@
 # The throw-away Slurm cluster and the script tests that need it; ./check calls tests/slurm/run_all.
-EXTRA_DIST += tests/slurm/cluster
+EXTRA_DIST += tests/slurm/cluster tests/slurm/run_all tests/slurm/lib.sh tests/slurm/stand_in_drain \
+  tests/slurm/test_option.sh
