@@ -12,7 +12,7 @@
 #define IO_SHAPE_StreamClose(name, call)                                                           \
   IO_REAL_OR_FAIL(name)                                                                            \
   IO_EXPORT int name(FILE *stream) {                                                               \
-    return close_call(kCall_##call, descriptor_of(stream), [=] { return real_##name.get()(stream); }); \
+    return stream_close_call(kCall_##call, stream, [=] { return real_##name.get()(stream); });     \
   }
 #define IO_SHAPE_StreamRead(name, call)                                                            \
   IO_REAL(name, (slurmscope::fallback::missing<0>))                                                \
