@@ -10,8 +10,21 @@ namespace slurmscope {
 
 uint32_t io_is_enabled;
 
-bool io_recording_enable(const char *spool) {
+namespace {
+
+uint64_t min_calls_to_attach, min_bytes_to_attach;
+
+/// Approximate on purpose: threads may lose each other's counts, which only delays the threshold.
+void add_relaxed(uint64_t *counter, uint64_t amount) {
+  __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + amount, __ATOMIC_RELAXED);
+}
+
+}  // namespace
+
+bool io_recording_enable(uint64_t min_calls, uint64_t min_bytes, const char *spool) {
   if (!file_table_create(spool)) return false;
+  min_calls_to_attach = min_calls;
+  min_bytes_to_attach = min_bytes;
   __atomic_store_n(&io_is_enabled, 1, __ATOMIC_RELEASE);
   return true;
 }
@@ -25,11 +38,20 @@ bool is_vfork_child() {
   return is_child;
 }
 
-Admission admit_slowly(uint16_t call) {
+void count_early_bytes(uint64_t bytes) { add_relaxed(&recorder_link->process->io_bytes, bytes); }
+
+Admission admit_slowly() {
+  ProcessRecorder *process = recorder_link->process;
   file_table_owner();  // a fork's child takes its copy of the table over
+  if (!process->is_active) {
+    add_relaxed(&process->io_calls, 1);
+    if (__atomic_load_n(&process->io_calls, __ATOMIC_RELAXED) <= min_calls_to_attach &&
+        __atomic_load_n(&process->io_bytes, __ATOMIC_RELAXED) <= min_bytes_to_attach)
+      return Admission::kCount;
+  }
+  if (is_vfork_child()) return Admission::kPass;
   Hidden hidden;
-  if (recorder_link->attach_thread(call) == nullptr)
-    return recorder_link->process->is_active ? Admission::kPass : Admission::kCount;
+  if (recorder_link->attach_thread() == nullptr) return Admission::kPass;
   file_table_follow();
   return Admission::kRecord;
 }

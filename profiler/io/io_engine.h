@@ -23,21 +23,23 @@ enum class Admission { kPass, kCount, kRecord };
 /// Non-zero once io_recording_enable() has run.
 extern uint32_t io_is_enabled;
 
-/// Decides for a thread without a ring: counts the call, attaches once it is time to.
-Admission admit_slowly(uint16_t call);
+/// Decides for a thread without a ring: counts the call; past the threshold, attaches.
+Admission admit_slowly();
+/// Counts what a call moved before the process is recorded.
+void count_early_bytes(uint64_t bytes);
 /// True in a vfork's child: it shares our memory but not our descriptors. One system call.
 bool is_vfork_child();
 /// True if a call that failed with `error` got as far as reading its path.
 bool path_was_read(int error);
 
-inline Admission admit(uint16_t call) {
+inline Admission admit() {
   if (!io_is_enabled) return Admission::kPass;
   ThreadLocal *self = thread_local_state();
   if (self->depth != 0) return Admission::kPass;
   ThreadRecorder *recorder = self->recorder;
   if (__builtin_expect(recorder != nullptr && recorder->is_active && file_table_is_followed(), 1))
     return Admission::kRecord;
-  return admit_slowly(call);
+  return admit_slowly();
 }
 
 /// True if the descriptor table must be told of a change made by this process.
@@ -54,11 +56,11 @@ inline void describe_failure(Event *event, int error) {
 /// `moves_bytes`, else 0 for success.
 template <bool moves_bytes, typename Call>
 auto descriptor_call(uint16_t call, int fd, int64_t offset, Call real) -> decltype(real()) {
-  Admission admission = admit(call);
+  Admission admission = admit();
   if (admission == Admission::kPass) return real();
   if (admission == Admission::kCount) {
     auto result = real();
-    if (moves_bytes && result > 0) count_early_io(static_cast<uint64_t>(result));
+    if (moves_bytes && result > 0) count_early_bytes(static_cast<uint64_t>(result));
     return result;
   }
   uint32_t file = file_of_descriptor(fd);
@@ -78,7 +80,7 @@ auto descriptor_call(uint16_t call, int fd, int64_t offset, Call real) -> declty
 
 /// lseek: what counts is where it ended.
 template <typename Call> off64_t seek_call(uint16_t call, int fd, Call real) {
-  if (admit(call) != Admission::kRecord) return real();
+  if (admit() != Admission::kRecord) return real();
   uint32_t file = file_of_descriptor(fd);
   if (file == kExcludedFile) return real();
   Recording recording(call);
@@ -97,7 +99,7 @@ template <typename Call> off64_t seek_call(uint16_t call, int fd, Call real) {
 /// success. Failures do not give a file an id: a search along a list of
 /// directories would fill the table with files that do not exist.
 template <typename Call> int path_call(uint16_t call, int directory, const char *path, Call real) {
-  if (admit(call) != Admission::kRecord) return real();
+  if (admit() != Admission::kRecord) return real();
   Recording recording(call);
   int result = real();
   int error = errno;
@@ -123,7 +125,7 @@ inline uint32_t bind_opened(int fd, int directory, const char *path, int flags) 
 }
 
 template <typename Call> int open_call(uint16_t call, int directory, const char *path, int flags, Call real) {
-  if (admit(call) != Admission::kRecord || is_vfork_child()) {
+  if (admit() != Admission::kRecord || is_vfork_child()) {
     int fd = real();
     if (fd >= 0 && is_followed()) set_descriptor(fd, kNoFile);
     return fd;
@@ -148,7 +150,7 @@ template <typename Call> int open_call(uint16_t call, int directory, const char 
 /// close and fclose. The table forgets the number before the call: after it, another thread may already
 /// have been given the same number.
 template <typename Call> int close_call(uint16_t call, int fd, Call real) {
-  Admission admission = admit(call);
+  Admission admission = admit();
   if (!is_followed()) return real();
   uint32_t file = known_file_of_descriptor(fd);
   set_descriptor(fd, kNoFile);
@@ -174,7 +176,7 @@ template <typename Call> int stream_close_call(uint16_t call, FILE *stream, Call
 }
 
 template <typename Call> FILE *stream_open_call(uint16_t call, const char *path, Call real) {
-  if (admit(call) != Admission::kRecord || is_vfork_child()) {
+  if (admit() != Admission::kRecord || is_vfork_child()) {
     FILE *stream = real();
     if (stream != nullptr && is_followed()) set_descriptor(descriptor_of(stream), kNoFile);
     return stream;
@@ -200,11 +202,11 @@ template <typename Call> FILE *stream_open_call(uint16_t call, const char *path,
 /// fread and fwrite: `count` items of `size` bytes wanted, the result says how many were moved.
 template <typename Call>
 size_t stream_call(uint16_t call, FILE *stream, size_t size, size_t count, Call real) {
-  Admission admission = admit(call);
+  Admission admission = admit();
   if (admission == Admission::kPass) return real();
   if (admission == Admission::kCount) {
     size_t moved = real();
-    count_early_io(moved * size);
+    count_early_bytes(moved * size);
     return moved;
   }
   int fd = descriptor_of(stream);

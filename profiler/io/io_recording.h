@@ -3,13 +3,15 @@
 // Until io_recording_enable() every wrapper is a pass-through of about a nanosecond.
 #pragma once
 
+#include <cstdint>
+
 namespace slurmscope {
 
 /// From the preload's constructor, in a process that may be recorded (a spool directory, mode not off,
-/// executable not skipped); recorder_link must be usable. From then on each I/O call of a thread without
-/// a ring asks RecorderLink::attach_thread(), which counts it towards the threshold. Files below `spool`
-/// are never recorded. False: no memory, I/O stays unrecorded.
-bool io_recording_enable(const char *spool);
+/// executable not skipped); recorder_link must be usable. The process is attached by itself once it has
+/// made more than `min_calls` I/O calls or moved more than `min_bytes`; the files below `spool` are
+/// never recorded. False: no memory, I/O stays unrecorded.
+bool io_recording_enable(uint64_t min_calls, uint64_t min_bytes, const char *spool);
 
 /// From the exit handler: everything passes through from now on.
 void io_recording_disable();
