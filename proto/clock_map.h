@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "proto/slurmscope.pb.h"
@@ -29,6 +30,7 @@ class ClockMap {
 
  private:
   struct Anchor { uint64_t ticks; int64_t monotonic, realtime; };
+  std::pair<const Anchor *, const Anchor *> piece(uint64_t ticks) const;
   std::vector<Anchor> anchors_;
   double rate_ = 0;
 };

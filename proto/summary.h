@@ -52,14 +52,16 @@ class Summary {
   explicit Summary(const std::vector<v1::CallClass> *classes) : classes_(classes) {}
 
   /// Folds one row. A receive that was started by one call and completed by another adds its bytes to
-  /// the starting call (size_bin 0, where its count and time are). Bytes count only what moved: not
-  /// failed, not cancelled, not PROC_NULL.
+  /// the starting call (size_bin 0, where its count and time are); so does the receiving half of a
+  /// Sendrecv. Bytes count only what moved: not failed, not cancelled, not PROC_NULL.
   void add(const TraceEvent &row);
   void merge(const Summary &other);
   /// Adds what a Summary packet says.
   void merge(const v1::Summary &packet);
   /// The whole content as one packet body.
   v1::Summary to_packet(uint32_t process) const;
+  /// Forgets the counts but not where each file's accesses stand: what follows is a delta.
+  void clear_counts();
   bool empty() const { return calls.empty() && files.empty() && peers.empty(); }
   bool operator==(const Summary &other) const {
     return calls == other.calls && peers == other.peers && files == other.files && first_ticks == other.first_ticks &&
@@ -72,9 +74,39 @@ class Summary {
   uint64_t first_ticks = 0, last_ticks = 0;
 
  private:
+  v1::CallClass class_of(uint32_t call) const;
+  CallStats &stats_of(const CallKey &key);
+  void add_call(const TraceEvent &row, v1::CallClass call_class);
+  void add_receive_part(const TraceEvent &row);
+  void add_completion(const TraceEvent &row, v1::CallClass call_class);
+  void add_received(const TraceEvent &row);
+  void add_file(const TraceEvent &row, v1::CallClass call_class);
+  void add_access(const TraceEvent &row, bool is_write, FileStats *file);
+  void merge_file(uint32_t id, const FileStats &stats);
+  static Locality locality_of(const TraceEvent &row) {
+    return static_cast<Locality>((row.flags & kRowLocalityMask) >> kRowLocalityShift);
+  }
+  static constexpr uint64_t FileStats::*kFileFields[] = {
+      &FileStats::opens, &FileStats::closes, &FileStats::reads, &FileStats::writes, &FileStats::bytes_read,
+      &FileStats::bytes_written, &FileStats::read_ticks, &FileStats::write_ticks, &FileStats::metadata,
+      &FileStats::metadata_ticks, &FileStats::sequential, &FileStats::strided, &FileStats::random};
+
   const std::vector<v1::CallClass> *classes_;
   struct Position { uint64_t end = 0; int64_t gap = 0; bool seen = false; };
   std::map<std::pair<uint32_t, bool>, Position> positions_;  // (file, is write) -> for sequential/strided
+  std::map<uint32_t, uint64_t> cursors_;                     // file -> position of unpositioned accesses
+  // Entries of `calls` used lately (an application repeats few of them): saves the map's descent. Never
+  // copied: a copy's entries are elsewhere. Entries are erased by clear_counts() only.
+  struct Recent { CallKey key; CallStats *stats = nullptr; };
+  struct RecentLines {
+    RecentLines() = default;
+    RecentLines(const RecentLines &) {}
+    RecentLines &operator=(const RecentLines &) {
+      for (Recent &line : lines) line = {};
+      return *this;
+    }
+    Recent lines[64];
+  } recent_;
 };
 
 }  // namespace slurmscope

@@ -1,0 +1,198 @@
+// The fold over rows. See summary.h for what it means, FORMAT.md ("Summary") for the rules in words.
+#include "proto/summary.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace slurmscope {
+namespace {
+
+using v1::CallClass;
+
+bool is_file_class(CallClass call_class) { return call_class >= v1::CLASS_OPEN && call_class <= v1::CLASS_METADATA; }
+bool is_io_class(CallClass call_class) { return call_class >= v1::CLASS_OPEN; }
+
+bool has_moved(const TraceEvent &row) {
+  return (row.flags & (kRowFailed | kRowCancelled)) == 0 && row.peer != kPeerProcNull;
+}
+
+void merge_ticks(uint64_t first, uint64_t last, uint64_t *to_first, uint64_t *to_last) {
+  if (first != 0 && (*to_first == 0 || first < *to_first)) *to_first = first;
+  *to_last = std::max(*to_last, last);
+}
+
+}  // namespace
+
+uint32_t size_bin(uint64_t bytes) { return static_cast<uint32_t>(std::bit_width(bytes)); }
+
+void CallStats::merge(const CallStats &other) {
+  count += other.count;
+  bytes += other.bytes;
+  ticks += other.ticks;
+  min_ticks = std::min(min_ticks, other.min_ticks);
+  max_ticks = std::max(max_ticks, other.max_ticks);
+  failed += other.failed;
+  durations.merge(other.durations);
+}
+
+CallClass Summary::class_of(uint32_t call) const {
+  return call < classes_->size() ? (*classes_)[call] : v1::CLASS_UNKNOWN;
+}
+
+CallStats &Summary::stats_of(const CallKey &key) {
+  uint64_t hash = (uint64_t{key.call} << 32 ^ uint64_t{key.site} << 16 ^ uint64_t{key.object} << 8 ^
+                   uint64_t{key.size_bin} << 2 ^ static_cast<uint64_t>(key.locality)) * 0x9e3779b97f4a7c15u;
+  Recent &recent = recent_.lines[hash >> 58];
+  if (recent.stats == nullptr || recent.key != key) recent = {key, &calls[key]};
+  return *recent.stats;
+}
+
+void Summary::add(const TraceEvent &row) {
+  CallClass call_class = class_of(row.call);
+  if (row.kind == RowKind::kCall) add_call(row, call_class);
+  else if (row.kind == RowKind::kReceivePart) add_receive_part(row);
+  else if (row.kind == RowKind::kCompletion) add_completion(row, call_class);
+}
+
+void Summary::add_call(const TraceEvent &row, CallClass call_class) {
+  merge_ticks(row.start, row.end, &first_ticks, &last_ticks);
+  bool moved = has_moved(row);
+  // What a started receive gets is known, and counted, at its completion.
+  uint64_t bytes = moved && call_class != v1::CLASS_START_RECEIVE ? row.bytes : 0;
+  uint64_t ticks = row.end - row.start;
+  CallStats &stats = stats_of({row.call, row.site, is_io_class(call_class) ? 0 : row.object,
+                               locality_of(row), size_bin(bytes)});
+  stats.count++;
+  stats.bytes += bytes;
+  stats.ticks += ticks;
+  stats.min_ticks = std::min(stats.min_ticks, ticks);
+  stats.max_ticks = std::max(stats.max_ticks, ticks);
+  if (row.flags & kRowFailed) stats.failed++;
+  stats.durations.add(ticks);
+
+  if (is_file_class(call_class)) {
+    if (row.object != 0 && (row.flags & kRowFailed) == 0) add_file(row, call_class);
+  } else if (moved && (row.flags & kRowMessage) && row.peer >= 0) {
+    if (call_class == v1::CLASS_SEND || call_class == v1::CLASS_START_SEND || call_class == v1::CLASS_SEND_RECEIVE) {
+      PeerStats &peer = peers[row.peer];
+      peer.sent_count++;
+      peer.sent_bytes += row.bytes;
+    } else if (call_class == v1::CLASS_RECEIVE) {
+      add_received(row);
+    }
+  }
+}
+
+// The receiving half of a Sendrecv: its bytes are payload of the call as well, in size_bin 0's entry,
+// because the call's own entry is chosen by what it sends.
+void Summary::add_receive_part(const TraceEvent &row) {
+  if (!has_moved(row)) return;
+  if (row.bytes != 0) stats_of({row.call, row.site, row.object, locality_of(row), 0}).bytes += row.bytes;
+  if (row.peer >= 0) add_received(row);
+}
+
+void Summary::add_completion(const TraceEvent &row, CallClass call_class) {
+  if (call_class == v1::CLASS_START_RECEIVE && has_moved(row)) {
+    if (row.bytes != 0) stats_of({row.call, row.site, row.object, locality_of(row), 0}).bytes += row.bytes;
+    if (row.peer >= 0 && (row.flags & kRowMessage)) add_received(row);
+  } else if (call_class == v1::CLASS_START_SEND && (row.flags & kRowCancelled) && row.peer >= 0) {
+    // It was counted when it was started; sums of packets are modulo 2^64, so a packet may take back.
+    stats_of({row.call, row.site, row.object, locality_of(row), size_bin(row.bytes)}).bytes -= row.bytes;
+    PeerStats &peer = peers[row.peer];
+    peer.sent_count--;
+    peer.sent_bytes -= row.bytes;
+  }
+}
+
+void Summary::add_received(const TraceEvent &row) {
+  PeerStats &peer = peers[row.peer];
+  peer.received_count++;
+  peer.received_bytes += row.bytes;
+}
+
+void Summary::add_file(const TraceEvent &row, CallClass call_class) {
+  FileStats &file = files[row.object];
+  uint64_t ticks = row.end - row.start;
+  switch (call_class) {
+    case v1::CLASS_READ:
+      file.reads++;
+      file.bytes_read += row.bytes;
+      file.read_ticks += ticks;
+      file.read_sizes[size_bin(row.bytes)]++;
+      add_access(row, false, &file);
+      return;
+    case v1::CLASS_WRITE:
+      file.writes++;
+      file.bytes_written += row.bytes;
+      file.write_ticks += ticks;
+      file.write_sizes[size_bin(row.bytes)]++;
+      add_access(row, true, &file);
+      return;
+    case v1::CLASS_OPEN:
+      file.opens++;
+      cursors_[row.object] = 0;
+      break;
+    case v1::CLASS_CLOSE:
+      file.closes++;
+      break;
+    case v1::CLASS_SEEK:
+      if (row.offset >= 0) cursors_[row.object] = static_cast<uint64_t>(row.offset);
+      [[fallthrough]];
+    default:
+      file.metadata++;
+  }
+  file.metadata_ticks += ticks;
+}
+
+// Sequential: starts where the last access of its kind ended. Strided: leaves the same gap as the one
+// before it. The first access of a file in each direction is neither.
+void Summary::add_access(const TraceEvent &row, bool is_write, FileStats *file) {
+  uint64_t start;
+  if (row.offset >= 0) {
+    start = static_cast<uint64_t>(row.offset);
+  } else {  // at the file's own position
+    uint64_t &cursor = cursors_[row.object];
+    start = cursor;
+    cursor += row.bytes;
+  }
+  Position &position = positions_[{row.object, is_write}];
+  if (position.seen) {
+    auto gap = static_cast<int64_t>(start - position.end);
+    if (gap == 0) file->sequential++;
+    else if (gap == position.gap) file->strided++;
+    else file->random++;
+    position.gap = gap;
+  }
+  position.seen = true;
+  position.end = start + row.bytes;
+}
+
+void Summary::merge(const Summary &other) {
+  for (const auto &[key, stats] : other.calls) calls[key].merge(stats);
+  for (const auto &[rank, stats] : other.peers) {
+    PeerStats &peer = peers[rank];
+    peer.sent_count += stats.sent_count;
+    peer.sent_bytes += stats.sent_bytes;
+    peer.received_count += stats.received_count;
+    peer.received_bytes += stats.received_bytes;
+  }
+  for (const auto &[id, stats] : other.files) merge_file(id, stats);
+  merge_ticks(other.first_ticks, other.last_ticks, &first_ticks, &last_ticks);
+}
+
+void Summary::merge_file(uint32_t id, const FileStats &stats) {
+  FileStats &file = files[id];
+  for (uint64_t FileStats::*field : kFileFields) file.*field += stats.*field;
+  for (auto [bin, count] : stats.read_sizes) file.read_sizes[bin] += count;
+  for (auto [bin, count] : stats.write_sizes) file.write_sizes[bin] += count;
+}
+
+void Summary::clear_counts() {
+  calls.clear();
+  peers.clear();
+  files.clear();
+  first_ticks = last_ticks = 0;
+  recent_ = {};
+}
+
+}  // namespace slurmscope

@@ -1,0 +1,175 @@
+// The fold: known rows give known numbers, and no way of cutting or merging changes them.
+#include <gtest/gtest.h>
+
+#include "proto/summary.h"
+#include "tests/unit/trace_maker.h"
+
+namespace slurmscope::test {
+namespace {
+
+const std::vector<v1::CallClass> kClasses = classes_of(sample_call_table());
+
+TraceEvent row_of(uint32_t call, uint64_t bytes, int32_t peer, uint16_t flags = kRowMessage) {
+  TraceEvent row;
+  row.start = 100;
+  row.end = 150;
+  row.call = call;
+  row.bytes = bytes;
+  row.peer = peer;
+  row.flags = flags;
+  row.object = 1;
+  return row;
+}
+TraceEvent file_row(uint32_t call, uint64_t bytes, int64_t offset = -1) {
+  TraceEvent row = row_of(call, bytes, 3, 0);
+  row.offset = offset;
+  return row;
+}
+CallStats stats_of(const Summary &summary, uint32_t call) {
+  CallStats all;
+  for (const auto &[key, stats] : summary.calls)
+    if (key.call == call) all.merge(stats);
+  return all;
+}
+
+TEST(Summary, SizeBins) {
+  EXPECT_EQ(size_bin(0), 0u);
+  EXPECT_EQ(size_bin(1), 1u);
+  EXPECT_EQ(size_bin(1023), 10u);
+  EXPECT_EQ(size_bin(1024), 11u);
+  EXPECT_EQ(size_bin(UINT64_MAX), 64u);
+}
+
+TEST(Summary, CountsOnlyWhatMoved) {
+  Summary summary(&kClasses);
+  summary.add(row_of(kSend, 100, 1));
+  summary.add(row_of(kSend, 100, kPeerProcNull));
+  summary.add(row_of(kSend, 100, 1, kRowMessage | kRowFailed));
+  CallStats stats = stats_of(summary, kSend);
+  EXPECT_EQ(stats.count, 3u);
+  EXPECT_EQ(stats.bytes, 100u);
+  EXPECT_EQ(stats.failed, 1u);
+  EXPECT_EQ(stats.ticks, 150u);
+  EXPECT_EQ(summary.peers.size(), 1u);
+  EXPECT_EQ(summary.peers[1].sent_count, 1u);
+  EXPECT_EQ(summary.peers[1].sent_bytes, 100u);
+  EXPECT_TRUE(summary.calls.contains({kSend, 0, 1, Locality::kUnknown, size_bin(100)}));
+}
+
+TEST(Summary, StartedReceivesCountAtTheStartingCall) {
+  Summary summary(&kClasses);
+  summary.add(row_of(kIrecv, 0, kPeerAnySource, 0));
+  TraceEvent wait = row_of(kWait, 0, kPeerNone, 0);
+  summary.add(wait);
+  TraceEvent completion = row_of(kIrecv, 640, 2);
+  completion.kind = RowKind::kCompletion;
+  summary.add(completion);
+  EXPECT_EQ(stats_of(summary, kIrecv).count, 1u);
+  EXPECT_EQ(stats_of(summary, kIrecv).bytes, 640u);
+  EXPECT_EQ(stats_of(summary, kWait).count, 1u);
+  EXPECT_EQ(stats_of(summary, kWait).bytes, 0u);
+  EXPECT_EQ(summary.calls.size(), 2u) << "the bytes are in size_bin 0, with the count";
+  EXPECT_EQ(summary.peers[2].received_bytes, 640u);
+  EXPECT_EQ(summary.peers[2].received_count, 1u);
+  completion.flags |= kRowCancelled;
+  summary.add(completion);
+  EXPECT_EQ(stats_of(summary, kIrecv).bytes, 640u);
+}
+
+TEST(Summary, CancelledSendIsTakenBack) {
+  Summary summary(&kClasses);
+  summary.add(row_of(kIsend, 64, 2));
+  summary.add(row_of(kIsend, 64, 2));
+  TraceEvent completion = row_of(kIsend, 64, 2, kRowMessage | kRowCancelled);
+  completion.kind = RowKind::kCompletion;
+  summary.add(completion);
+  EXPECT_EQ(summary.peers[2].sent_count, 1u);
+  EXPECT_EQ(stats_of(summary, kIsend).bytes, 64u);
+  EXPECT_EQ(stats_of(summary, kIsend).count, 2u);
+}
+
+TEST(Summary, SendrecvCountsBothDirections) {
+  Summary summary(&kClasses);
+  summary.add(row_of(kSendrecv, 10, 1));
+  TraceEvent part = row_of(kSendrecv, 20, 3);
+  part.kind = RowKind::kReceivePart;
+  summary.add(part);
+  EXPECT_EQ(stats_of(summary, kSendrecv).count, 1u);
+  EXPECT_EQ(stats_of(summary, kSendrecv).bytes, 30u);
+  EXPECT_EQ(summary.peers[1].sent_bytes, 10u);
+  EXPECT_EQ(summary.peers[1].received_count, 0u);
+  EXPECT_EQ(summary.peers[3].received_bytes, 20u);
+}
+
+TEST(Summary, FilePatterns) {
+  Summary summary(&kClasses);
+  summary.add(file_row(kOpen, 0));
+  for (int i = 0; i < 4; i++) summary.add(file_row(kWrite, 100));            // 0, 100, 200, 300
+  for (int i = 0; i < 4; i++) summary.add(file_row(kRead, 10, 1000 * i));    // gap 990
+  summary.add(file_row(kSeek, 0, 50));
+  summary.add(file_row(kWrite, 100));                                        // back at 50
+  summary.add(file_row(kStat, 0));
+  summary.add(file_row(kClose, 0));
+  const FileStats &file = summary.files[1];
+  EXPECT_EQ(file.opens, 1u);
+  EXPECT_EQ(file.closes, 1u);
+  EXPECT_EQ(file.writes, 5u);
+  EXPECT_EQ(file.bytes_written, 500u);
+  EXPECT_EQ(file.reads, 4u);
+  EXPECT_EQ(file.bytes_read, 40u);
+  EXPECT_EQ(file.metadata, 2u);
+  EXPECT_EQ(file.metadata_ticks, 200u);
+  EXPECT_EQ(file.sequential, 3u);
+  EXPECT_EQ(file.strided, 2u);
+  EXPECT_EQ(file.random, 2u);
+  EXPECT_EQ(file.write_sizes.at(size_bin(100)), 5u);
+  TraceEvent failed = file_row(kRead, 0);
+  failed.flags = kRowFailed;
+  summary.add(failed);
+  EXPECT_EQ(summary.files[1].reads, 4u);
+}
+
+TEST(Summary, DeltasThroughPacketsAddUp) {
+  std::vector<TraceEvent> rows = sample_rows(77, 5000);
+  Summary whole(&kClasses), running(&kClasses), sum(&kClasses), merged(&kClasses);
+  Random random(3);
+  for (const TraceEvent &row : rows) {
+    whole.add(row);
+    running.add(row);
+    if (random.below(100) != 0) continue;
+    sum.merge(running.to_packet(1));
+    merged.merge(running);
+    running.clear_counts();
+  }
+  sum.merge(running.to_packet(1));
+  merged.merge(running);
+  EXPECT_TRUE(sum == whole);
+  EXPECT_TRUE(merged == whole);
+  EXPECT_EQ(whole.to_packet(1).SerializeAsString(), sum.to_packet(1).SerializeAsString());
+}
+
+TEST(Summary, EqualsTheOneRecomputedFromTheTrace) {
+  ReadBack back = read_back(sample_trace(123, 3000, 5));
+  Summary stored(&kClasses), recomputed(&kClasses);
+  for (const v1::Packet &packet : back.packets)
+    if (packet.has_summary()) stored.merge(packet.summary());
+  for (const auto &[key, rows] : back.rows)
+    for (const TraceEvent &row : rows) recomputed.add(row);
+  // Two threads interleave: the order of a file's accesses is the one thing that may differ.
+  for (Summary *summary : {&stored, &recomputed})
+    for (auto &[id, file] : summary->files) file.sequential = file.strided = file.random = 0;
+  EXPECT_TRUE(stored == recomputed);
+  EXPECT_FALSE(stored.empty());
+}
+
+TEST(Summary, ACopyDoesNotShareItsEntries) {
+  Summary first(&kClasses);
+  first.add(row_of(kSend, 8, 1));
+  Summary second = first;
+  second.add(row_of(kSend, 8, 1));
+  EXPECT_EQ(stats_of(first, kSend).count, 1u);
+  EXPECT_EQ(stats_of(second, kSend).count, 2u);
+}
+
+}  // namespace
+}  // namespace slurmscope::test
