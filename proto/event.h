@@ -106,13 +106,15 @@ struct ThreadDefinition {
 struct CounterSample {
   DefinitionHeader header;
   uint64_t time;
-  uint32_t count;        // values follow, one per counter, cumulative since the start of counting
+  uint32_t count;        // values of counters 0 to count-1 follow, cumulative since the start of counting;
+                         // counters with higher ids are not known (yet, or not to this thread)
   uint32_t is_last;      // 1: read at the end of the thread's or process's life
 };
 struct StackSample {
   DefinitionHeader header;
   uint64_t time;
-  uint32_t depth;        // addresses follow, innermost first
+  uint32_t depth;        // addresses follow, innermost first: the interrupted instruction + 1, then
+                         // return addresses, so that one less than each lies in the code that ran
   uint32_t truncated;    // 1: the stack was deeper than what follows
 };
 
