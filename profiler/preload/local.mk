@@ -1,0 +1,72 @@
+# libslurmscope.so and the MPI backends: code that runs inside the application. libc only, linked with
+# the C driver (a stray use of the C++ runtime then breaks the build), exporting what they intercept.
+INJECTED_CPPFLAGS = $(AM_CPPFLAGS)
+INJECTED_CXXFLAGS = $(INJECTED_FLAGS) $(WARNINGS) -fPIC -ffunction-sections -fno-plt -ftls-model=initial-exec
+INJECTED_LDFLAGS = -module -avoid-version -shared -no-undefined -Wl,-z,defs -Wl,-z,relro \
+	-Wl,-z,noexecstack -Wl,--as-needed -Wl,--gc-sections -Wl,-Bsymbolic
+INJECTED_LINK = $(LIBTOOL) --tag=CC --mode=link $(CC) $(CFLAGS)
+
+pkglib_LTLIBRARIES += libslurmscope.la
+libslurmscope_la_SOURCES = \
+	profiler/preload/thunks_x86_64.S \
+	profiler/preload/attach.cc \
+	profiler/preload/lifecycle.cc \
+	profiler/preload/log.cc \
+	profiler/preload/process_facts.cc \
+	profiler/preload/recorder.cc \
+	profiler/preload/resolve.cc \
+	profiler/preload/call_table.h \
+	profiler/preload/raw_syscall.h \
+	profiler/preload/recorder.h \
+	profiler/preload/recorder_state.h \
+	profiler/preload/resolve.h \
+	profiler/mpi/backend_link.h \
+	profiler/mpi/mpi_calls.def \
+	profiler/io/io_calls.def \
+	profiler/io/file_table.cc profiler/io/file_table.h \
+	profiler/io/io_engine.cc profiler/io/io_engine.h profiler/io/io_recording.h \
+	profiler/io/io_shapes.h profiler/io/io_stream_shapes.h profiler/io/io_wrappers.cc \
+	profiler/io/path_text.cc profiler/io/path_text.h \
+	profiler/io/real_function.cc profiler/io/real_function.h \
+	proto/settings.cc
+libslurmscope_la_CPPFLAGS = $(INJECTED_CPPFLAGS) -DSLURMSCOPE_PRELOAD
+libslurmscope_la_CXXFLAGS = $(INJECTED_CXXFLAGS)
+libslurmscope_la_CCASFLAGS = $(AM_CCASFLAGS)
+libslurmscope_la_LDFLAGS = $(INJECTED_LDFLAGS) -Wl,--version-script=profiler/preload/exports.map
+libslurmscope_la_LINK = $(INJECTED_LINK) $(libslurmscope_la_LDFLAGS) -o $@
+EXTRA_libslurmscope_la_DEPENDENCIES = profiler/preload/exports.map
+
+profiler/preload/exports.map: profiler/preload/exports.map.in profiler/mpi/mpi_calls.def profiler/io/io_calls.def
+	$(AM_V_GEN)mkdir -p profiler/preload && \
+	$(CPP) -P -I$(top_srcdir) -x c $(srcdir)/profiler/preload/exports.map.in -o $@
+CLEANFILES += profiler/preload/exports.map
+EXTRA_DIST += profiler/preload/exports.map.in
+
+BACKEND_SOURCES = \
+	profiler/mpi/backend.cc \
+	profiler/mpi/communicators.cc \
+	profiler/mpi/backend_link.h \
+	profiler/mpi/communicators.h \
+	profiler/mpi/completion.h \
+	profiler/mpi/implementation.h \
+	profiler/mpi/irregular.h \
+	profiler/mpi/shapes.h \
+	profiler/mpi/wrapper.h
+
+# One stanza per MPI: only its headers are used.
+if HAVE_OPENMPI
+pkglib_LTLIBRARIES += slurmscope-openmpi.la
+slurmscope_openmpi_la_SOURCES = $(BACKEND_SOURCES)
+slurmscope_openmpi_la_CPPFLAGS = $(INJECTED_CPPFLAGS) $(openmpi_CPPFLAGS)
+slurmscope_openmpi_la_CXXFLAGS = $(INJECTED_CXXFLAGS)
+slurmscope_openmpi_la_LDFLAGS = $(INJECTED_LDFLAGS)
+slurmscope_openmpi_la_LINK = $(INJECTED_LINK) $(slurmscope_openmpi_la_LDFLAGS) -o $@
+endif
+if HAVE_MPICH
+pkglib_LTLIBRARIES += slurmscope-mpich.la
+slurmscope_mpich_la_SOURCES = $(BACKEND_SOURCES)
+slurmscope_mpich_la_CPPFLAGS = $(INJECTED_CPPFLAGS) $(mpich_CPPFLAGS)
+slurmscope_mpich_la_CXXFLAGS = $(INJECTED_CXXFLAGS)
+slurmscope_mpich_la_LDFLAGS = $(INJECTED_LDFLAGS)
+slurmscope_mpich_la_LINK = $(INJECTED_LINK) $(slurmscope_mpich_la_LDFLAGS) -o $@
+endif

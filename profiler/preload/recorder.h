@@ -29,8 +29,11 @@
 
 namespace slurmscope {
 
-/// What one thread needs on the hot path. Lives in its own mmap'ed page, not in TLS.
+/// What one thread needs on the hot path. Lives at the start of its own mmap'ed page, not in TLS. A
+/// fork's child sees the page zeroed (MADV_WIPEONFORK), so that it cannot write into its parent's ring.
 struct ThreadRecorder {
+  uint32_t is_active;    // 0: retired, or this is a fork's child
+  uint32_t index;        // k of ring-<pid>-<n>-<k>
   RingFile *file;
   Event *events;
   uint64_t event_mask;
@@ -38,7 +41,11 @@ struct ThreadRecorder {
   uint64_t checkpoint;   // head at which room and the drainer must be looked at again
   uint8_t *definitions;
   uint8_t *samples;
+  void *backend_cache;   // zeroed memory for the MPI backend, kBackendCacheBytes
+  void *scratch;         // of the MPI backend: grows by mmap, NULL at first
+  size_t scratch_size;
 };
+constexpr size_t kBackendCacheBytes = 3072;
 
 /// All thread-local storage of the preload: small, initial-exec.
 struct ThreadLocal {
@@ -80,12 +87,19 @@ struct RecorderLink {
 };
 
 /// Defined in recorder.cc (preload) and in backend.cc (each backend): what the inline code below uses.
+/// The preload itself (SLURMSCOPE_PRELOAD) reaches its thread-local storage directly, so that it works
+/// before any constructor ran.
 extern const RecorderLink *recorder_link;
 
+#ifdef SLURMSCOPE_PRELOAD
+extern "C" __attribute__((visibility("hidden"), tls_model("initial-exec"))) __thread ThreadLocal slurmscope_thread;
+inline ThreadLocal *thread_local_state() { return &slurmscope_thread; }
+#else
 inline ThreadLocal *thread_local_state() {
   return reinterpret_cast<ThreadLocal *>(static_cast<char *>(__builtin_thread_pointer()) +
                                          recorder_link->thread_local_offset);
 }
+#endif
 
 inline uint64_t now_ticks() {
   if (__builtin_expect(recorder_link->process->uses_tsc, 1)) return __rdtsc();
@@ -112,6 +126,11 @@ class Recording {
  public:
   explicit Recording(uint16_t call) : self_(thread_local_state()), call_(call) {
     self_->depth = 1;
+    recorder_ = self_->recorder;
+    if (__builtin_expect(recorder_ == nullptr || !recorder_->is_active, 0)) {
+      recorder_ = recorder_link->attach_thread();
+      if (recorder_ == nullptr) return;  // nothing to time
+    }
     start_ = now_ticks();
   }
   /// Only here is the call over: until then a signal handler's own calls are nested, so that none of
@@ -119,36 +138,42 @@ class Recording {
   ~Recording() { self_->depth = 0; }
   Recording(const Recording &) = delete;
   Recording &operator=(const Recording &) = delete;
+  /// The ring that the call goes to; NULL if it is not recorded (do nothing then but call the real one).
+  ThreadRecorder *recorder() const { return recorder_; }
+  /// For what must be done between the entry and the real call: sets the start to now.
+  void restart() {
+    if (recorder_ != nullptr) start_ = now_ticks();
+  }
   /// Ends the call. Returns the event to complete (start, end, call set; kind kCall, peer kPeerNone,
-  /// offset -1, everything else 0), or NULL if this thread is not recorded.
+  /// offset -1, everything else 0), or NULL if it is not recorded.
   Event *finish() {
-    uint64_t end = now_ticks();
-    return next(start_, end, call_, EventKind::kCall);
+    if (__builtin_expect(recorder_ == nullptr, 0)) return nullptr;
+    end_ = now_ticks();
+    return next(EventKind::kCall);
   }
   /// Room for one more event of the same call (kComplete, kReceive), after publish().
-  Event *another(EventKind kind) { return next(start_, end_, call_, kind); }
+  Event *another(EventKind kind) { return next(kind); }
   /// Makes the event of finish() or another() visible to the drainer.
   void publish() {
-    ThreadRecorder *recorder = self_->recorder;
-    recorder->head++;
-    recorder->file->events.head.store(recorder->head, std::memory_order_release);
+    RingFile *file = recorder_->file;
+    if (__builtin_expect(file == nullptr, 0)) return;  // forked by a signal handler since finish()
+    recorder_->head++;
+    file->events.head.store(recorder_->head, std::memory_order_release);
   }
   uint64_t start() const { return start_; }
 
  private:
-  Event *next(uint64_t start, uint64_t end, uint16_t call, EventKind kind) {
-    end_ = end;
-    ThreadRecorder *recorder = self_->recorder;
-    if (__builtin_expect(!recorder_link->process->is_active || recorder == nullptr, 0)) {
-      recorder = recorder_link->attach_thread();
-      if (recorder == nullptr) return nullptr;
+  Event *next(EventKind kind) {
+    ThreadRecorder *recorder = recorder_;
+    if (__builtin_expect(recorder->head == recorder->checkpoint, 0)) {
+      // Also the way of a fork in a signal handler inside the call: the wiped page has head and
+      // checkpoint 0, and make_room() refuses it.
+      if (!recorder_link->make_room(recorder)) return nullptr;
     }
-    if (__builtin_expect(recorder->head == recorder->checkpoint, 0) && !recorder_link->make_room(recorder))
-      return nullptr;
     Event *event = recorder->events + (recorder->head & recorder->event_mask);
-    event->start = start;
-    event->end = end;
-    event->call = call;
+    event->start = start_;
+    event->end = end_;
+    event->call = call_;
     event->kind = kind;
     event->flags = 0;
     event->site = 0;
@@ -162,6 +187,7 @@ class Recording {
   }
 
   ThreadLocal *self_;
+  ThreadRecorder *recorder_;
   uint64_t start_ = 0, end_ = 0;
   uint16_t call_;
 };

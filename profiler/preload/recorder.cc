@@ -1,0 +1,252 @@
+// The slow paths of the recorder: room in the rings, definitions, call sites, losses.
+//
+// Called through RecorderLink by the inline code of recorder.h, in whatever thread or signal handler
+// the application's call was made. No lock, no allocation, no errno; each ring is written by its own
+// thread only. Waiting happens in wait_for() alone, and ends when the drainer shows no life.
+#include "profiler/preload/recorder.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "profiler/preload/raw_syscall.h"
+#include "profiler/preload/recorder_state.h"
+
+namespace slurmscope {
+namespace {
+
+constexpr uint64_t kDeadAfterNs = 5'000'000'000;  // without a heartbeat
+constexpr long kPollNs = 50'000;
+
+uint64_t monotonic_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+void wake_drain(DrainState *drain) {
+  drain->wake.fetch_add(1, std::memory_order_seq_cst);
+  if (drain->sleeping.load(std::memory_order_seq_cst) != 0) raw::futex_wake(&drain->wake);
+}
+
+DrainState *find_drain() {
+  DrainState *drain = process_state.drain.load(std::memory_order_acquire);
+  if (drain == nullptr) {
+    // Asked for each call that finds its ring full: look for a late drainer now and then only.
+    if (process_state.drain_tries.fetch_add(1, std::memory_order_relaxed) % 1024 == 0) map_drain();
+    drain = process_state.drain.load(std::memory_order_acquire);
+  }
+  return drain != nullptr && drain->ready.load(std::memory_order_acquire) ? drain : nullptr;
+}
+
+// Waits until `cursor` has room for `needed` of `capacity`. The drainer's life is judged by whether its
+// heartbeat moves, not by its value: the two processes may live in different time namespaces.
+bool wait_for(RingFile *file, const RingCursor &cursor, uint64_t head, uint64_t needed, uint64_t capacity) {
+  auto has_room = [&] { return head + needed - cursor.tail.load(std::memory_order_acquire) <= capacity; };
+  if (has_room()) return true;
+  DrainState *drain = find_drain();
+  if (drain == nullptr || drain->gone.load(std::memory_order_acquire) != 0) return false;
+  uint64_t heartbeat = drain->heartbeat.load(std::memory_order_acquire);
+  if (heartbeat == process_state.dead_heartbeat.load(std::memory_order_relaxed)) return false;
+  uint64_t start = now_ticks(), alive = monotonic_ns();
+  bool room = false;
+  wake_drain(drain);
+  for (unsigned round = 0;; round++) {
+    if ((room = has_room())) break;
+    if (drain->gone.load(std::memory_order_acquire) != 0) break;
+    uint64_t beat = drain->heartbeat.load(std::memory_order_acquire), now = monotonic_ns();
+    if (beat != heartbeat) {
+      heartbeat = beat;
+      alive = now;
+    } else if (now - alive > kDeadAfterNs) {
+      process_state.dead_heartbeat.store(beat, std::memory_order_relaxed);
+      break;
+    }
+    if (round < 16) raw::yield();
+    else raw::sleep_ns(kPollNs);
+    if (round % 64 == 63) wake_drain(drain);
+  }
+  file->stalls.fetch_add(1, std::memory_order_relaxed);
+  file->stall_ticks.fetch_add(now_ticks() - start, std::memory_order_relaxed);
+  return room;
+}
+
+void lose(RingFile *file, LossReason reason) {
+  file->lost[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+}
+
+// Copies a record behind `head` of a byte ring in one piece; pads up to the end of the ring if need be.
+// The caller has seen to it that there is room for record and padding.
+void append_record(uint8_t *ring, uint64_t bytes, RingCursor &cursor, const DefinitionHeader *record,
+                   uint64_t padding) {
+  uint64_t head = cursor.head.load(std::memory_order_relaxed), at = head & (bytes - 1);
+  if (padding != 0) {
+    DefinitionHeader filler = {static_cast<uint32_t>(padding), DefinitionKind::kPadding, 0};
+    memcpy(ring + at, &filler, sizeof(filler));
+    at = 0;
+  }
+  memcpy(ring + at, record, record->size);
+  cursor.head.store(head + padding + record->size, std::memory_order_release);
+}
+
+uint64_t padding_for(uint64_t head, uint64_t bytes, uint32_t size) {
+  uint64_t left = bytes - (head & (bytes - 1));
+  return left < size ? left : 0;
+}
+
+ThreadRecorder *own_recorder() {
+  ThreadRecorder *recorder = thread_local_state()->recorder;
+  return recorder != nullptr && recorder->is_active ? recorder : nullptr;
+}
+
+ProcessFile *process_file() { return process_state.file; }
+
+void mpi_initialized() {}
+
+void mpi_finalizing() {
+  if (process_state.sampling && library_state.sampler != nullptr) library_state.sampler->stop_process();
+}
+
+void define_site(uint32_t id, const void *address) {
+  struct {
+    SiteDefinition definition;
+    uint64_t address;
+  } record = {{{sizeof(record), DefinitionKind::kSite, 0}, id, 1}, reinterpret_cast<uint64_t>(address)};
+  define(&record.definition.header);
+}
+
+// The table holds return addresses; a slot's number plus one is the id. Bit 63 marks a slot whose
+// definition is on its way in another thread's ring: whoever sees it defines the site as well, so that
+// no event overtakes the definition. The same definition twice does no harm.
+uint32_t site_id(const void *address) {
+  constexpr uint64_t kPending = uint64_t{1} << 63;
+  std::atomic<uint64_t> *sites = process_state.sites;
+  uint64_t wanted = reinterpret_cast<uint64_t>(address);
+  if (sites == nullptr || wanted == 0) return 0;
+  uint32_t slot = static_cast<uint32_t>((wanted * 0x9e3779b97f4a7c15u) >> 40) % kSiteSlots;
+  for (uint32_t probe = 0; probe < 64; probe++, slot = (slot + 1) % kSiteSlots) {
+    uint64_t found = sites[slot].load(std::memory_order_acquire);
+    if (found == wanted) return slot + 1;
+    if (found == 0) {
+      if (process_state.site_count.load(std::memory_order_relaxed) >= kSiteSlots / 4 * 3) return 0;
+      if (sites[slot].compare_exchange_strong(found, wanted | kPending, std::memory_order_acq_rel)) {
+        process_state.site_count.fetch_add(1, std::memory_order_relaxed);
+        found = wanted | kPending;
+      }
+    }
+    if (found == wanted) return slot + 1;
+    if (found == (wanted | kPending)) {
+      define_site(slot + 1, address);
+      sites[slot].store(wanted, std::memory_order_release);
+      return slot + 1;
+    }
+  }
+  return 0;
+}
+
+constinit RecorderLink link_of_preload = {
+    .version = kRingVersion,
+    .thread_local_offset = 0,  // known at run time only: backend_link()
+    .process = &process_state.recorder,
+    .attach_thread = attach_thread,
+    .make_room = make_room,
+    .define = define,
+    .site_id = site_id,
+    .count_loss = count_loss,
+    .note = note,
+    .process_file = process_file,
+    .mpi_initialized = mpi_initialized,
+    .mpi_finalizing = mpi_finalizing,
+};
+
+}  // namespace
+
+extern "C" {
+__thread ThreadLocal slurmscope_thread = {};
+}
+constinit ProcessState process_state = {};
+constinit LibraryState library_state = {};
+const RecorderLink *recorder_link = &link_of_preload;
+
+const RecorderLink *backend_link() {
+  link_of_preload.thread_local_offset =
+      reinterpret_cast<char *>(&slurmscope_thread) - static_cast<char *>(__builtin_thread_pointer());
+  return &link_of_preload;
+}
+
+bool make_room(ThreadRecorder *recorder) {
+  RingFile *file = recorder->file;
+  if (!recorder->is_active || file == nullptr) return false;
+  uint64_t capacity = recorder->event_mask + 1;
+  if (!wait_for(file, file->events, recorder->head, 1, capacity)) {
+    lose(file, LossReason::kRingFull);
+    return false;
+  }
+  uint64_t tail = file->events.tail.load(std::memory_order_acquire);
+  uint64_t used = recorder->head - tail;
+  if (used > capacity) used = capacity;  // a broken consumer must not make us run ahead
+  if (used < capacity / 2) {
+    recorder->checkpoint = recorder->head - used + capacity / 2;
+    return true;
+  }
+  if (DrainState *drain = process_state.drain.load(std::memory_order_acquire)) wake_drain(drain);
+  recorder->checkpoint = recorder->head - used + capacity;
+  return true;
+}
+
+bool define(const DefinitionHeader *record) {
+  ThreadRecorder *recorder = own_recorder();
+  if (recorder == nullptr) {
+    count_loss(LossReason::kDefinition);
+    return false;
+  }
+  RingFile *file = recorder->file;
+  uint64_t head = file->definitions.head.load(std::memory_order_relaxed), bytes = file->definition_bytes;
+  uint64_t padding = padding_for(head, bytes, record->size);
+  if (padding + record->size > bytes ||
+      !wait_for(file, file->definitions, head, padding + record->size, bytes)) {
+    lose(file, LossReason::kDefinition);
+    return false;
+  }
+  append_record(recorder->definitions, bytes, file->definitions, record, padding);
+  return true;
+}
+
+bool push_sample(const DefinitionHeader *record) {
+  ThreadRecorder *recorder = own_recorder();
+  if (recorder == nullptr || recorder->samples == nullptr) return false;
+  RingFile *file = recorder->file;
+  uint64_t head = file->samples.head.load(std::memory_order_relaxed), bytes = file->sample_bytes;
+  uint64_t padding = padding_for(head, bytes, record->size);
+  if (head + padding + record->size - file->samples.tail.load(std::memory_order_acquire) > bytes) {
+    lose(file, LossReason::kSample);  // in a signal handler: never wait
+    return false;
+  }
+  append_record(recorder->samples, bytes, file->samples, record, padding);
+  return true;
+}
+
+void note(const char *text) {
+  size_t size = strnlen(text, 480);
+  if (own_recorder() == nullptr) {
+    // Kept for the first ring of the process; the first such note is the one that explains the rest.
+    if (process_state.pending_note[0] == 0) memcpy(process_state.pending_note, text, size);
+    return;
+  }
+  struct {
+    NoteDefinition definition;
+    char text[488];
+  } record;
+  size_t padded = (size + 7) / 8 * 8;
+  memset(record.text, 0, padded);
+  memcpy(record.text, text, size);
+  record.definition = {{static_cast<uint32_t>(sizeof(NoteDefinition) + padded), DefinitionKind::kNote, 0},
+                       now_ticks(), static_cast<uint32_t>(size), 0};
+  define(&record.definition.header);
+}
+
+void count_loss(LossReason reason) {
+  if (ProcessFile *file = process_state.file)
+    file->lost[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace slurmscope

@@ -1,0 +1,189 @@
+// Finds out which MPI this process uses, and points the thunks' slots at a backend or straight through.
+//
+// Called by the lazy path of the thunks at the first MPI call, never earlier: a process without MPI
+// loads nothing. No lock: two threads that come first at once both do the work and write the same
+// values. dlopen and dlsym of libc may allocate, as they do for the application itself. Errno is kept.
+#include "profiler/preload/resolve.h"
+
+#include <cerrno>
+#include <cstring>
+#include <dlfcn.h>
+#include <link.h>
+
+#include "profiler/mpi/backend_link.h"
+#include "profiler/preload/recorder_state.h"
+
+extern "C" {
+extern void *slurmscope_slots[] __attribute__((visibility("hidden")));
+extern void *slurmscope_real_longjmp __attribute__((visibility("hidden")));
+extern void *slurmscope_real__longjmp __attribute__((visibility("hidden")));
+extern void *slurmscope_real_siglongjmp __attribute__((visibility("hidden")));
+extern void *slurmscope_real___longjmp_chk __attribute__((visibility("hidden")));
+__attribute__((visibility("hidden"))) void *slurmscope_resolve(size_t slot);
+__attribute__((visibility("hidden"))) void slurmscope_resolve_longjmp();
+}
+
+namespace slurmscope {
+namespace {
+
+constexpr const char *kSlotNames[] = {
+#define MPI_CALL(name, ...) #name, "P" #name,
+#include "profiler/mpi/mpi_calls.def"
+#undef MPI_CALL
+};
+static_assert(sizeof(kSlotNames) / sizeof(kSlotNames[0]) == kMpiSlotCount);
+
+/// An MPI that a backend exists for, told by a symbol that its mpi.h makes programs refer to.
+struct Implementation {
+  const char *marker;
+  const char *backend;
+};
+constexpr Implementation kImplementations[] = {
+    {"ompi_mpi_comm_world", "slurmscope-openmpi.so"},
+    {"MPIR_Dup_fn", "slurmscope-mpich.so"},
+};
+
+// NULL: MPI is in the global scope behind us. Else the handle of a library loaded with RTLD_LOCAL
+// (mpi4py, plugins), which is never closed again.
+std::atomic<void *> local_library;
+
+// dlsym(RTLD_NEXT) goes by its caller's address: it must be called, not jumped to, from this library.
+void *next_symbol(const char *name) {
+  void *found = dlsym(RTLD_NEXT, name);
+  __asm__ volatile("" : "+r"(found));
+  return found;
+}
+
+void *find_function(const char *name) {
+  void *library = local_library.load(std::memory_order_acquire);
+  if (library == nullptr) return next_symbol(name);
+  void *found = dlsym(library, name);
+  __asm__ volatile("" : "+r"(found));
+  return found;
+}
+
+// Objects may be copied into the executable, which is before us in the search: so not RTLD_NEXT.
+void *find_object(const char *name) {
+  void *library = local_library.load(std::memory_order_acquire);
+  void *found = dlsym(library != nullptr ? library : RTLD_DEFAULT, name);
+  __asm__ volatile("" : "+r"(found));
+  return found;
+}
+
+struct ObjectName {
+  size_t wanted, seen;
+  char path[4096];
+};
+
+int copy_name(dl_phdr_info *info, size_t, void *data) {
+  auto *name = static_cast<ObjectName *>(data);
+  if (name->seen++ != name->wanted) return 0;
+  name->path[0] = 0;
+  if (info->dlpi_name != nullptr && strlen(info->dlpi_name) < sizeof(name->path)) strcpy(name->path, info->dlpi_name);
+  return 1;
+}
+
+// Goes through the loaded objects one by one: nothing may be opened inside dl_iterate_phdr.
+void *find_local_library() {
+  Dl_info us;
+  if (dladdr(reinterpret_cast<void *>(&find_local_library), &us) == 0) return nullptr;
+  ObjectName name;
+  for (size_t i = 0; i < 4096; i++) {
+    name.wanted = i;
+    name.seen = 0;
+    if (dl_iterate_phdr(copy_name, &name) == 0) return nullptr;
+    if (name.path[0] != '/') continue;
+    void *library = dlopen(name.path, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    // A handle is searched with all that it depends on: ask who the symbol belongs to.
+    void *symbol = dlsym(library, "PMPI_Init");
+    Dl_info owner;
+    if (symbol != nullptr && dladdr(symbol, &owner) != 0 && owner.dli_fbase != us.dli_fbase) return library;
+    dlclose(library);
+  }
+  return nullptr;
+}
+
+bool has_mpi() {
+  if (local_library.load(std::memory_order_acquire) != nullptr || next_symbol("PMPI_Init") != nullptr) return true;
+  void *library = find_local_library();
+  if (library == nullptr) return false;
+  local_library.store(library, std::memory_order_release);
+  return true;
+}
+
+// Behind a name that the MPI of this process does not have, and which nobody could have linked to.
+int absent_function() { return 16; }  // an error class of every MPI
+
+const MpiLibrary mpi_library = {find_function, find_object};
+
+bool start_backend() {
+  const char *file = nullptr;
+  for (const Implementation &known : kImplementations)
+    if (file == nullptr && find_object(known.marker) != nullptr) file = known.backend;
+  if (file == nullptr) {
+    log_trouble("record MPI: neither Open MPI nor MPICH", nullptr, 0);
+    note("MPI calls are not recorded: the MPI library is neither Open MPI nor of the MPICH family");
+    return false;
+  }
+  char path[4096];
+  void *module = path_beside_us(file, path, sizeof(path)) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+  auto *backend = module != nullptr ? static_cast<const MpiBackend *>(dlsym(module, "slurmscope_mpi_backend")) : nullptr;
+  if (backend != nullptr && backend->version == kRingVersion && backend->slots == kMpiSlotCount &&
+      backend->start(backend_link(), &mpi_library, slurmscope_slots))
+    return true;
+  log_trouble("load the MPI backend", file, 0);
+  note("MPI calls are not recorded: the backend for this MPI library could not be loaded");
+  return false;
+}
+
+void pass_through() {
+  for (size_t slot = 0; slot < kMpiSlotCount; slot++) {
+    void *real = find_function(kSlotNames[slot]);
+    if (real == nullptr) real = reinterpret_cast<void *>(&absent_function);
+    __atomic_store_n(&slurmscope_slots[slot], real, __ATOMIC_RELEASE);
+  }
+}
+
+}  // namespace
+
+bool path_beside_us(const char *file, char *path, size_t size) {
+  Dl_info us;
+  path[0] = 0;
+  if (dladdr(reinterpret_cast<void *>(&path_beside_us), &us) == 0 || us.dli_fname == nullptr) return false;
+  const char *slash = strrchr(us.dli_fname, '/');
+  if (slash == nullptr) return false;
+  size_t folder = static_cast<size_t>(slash - us.dli_fname) + 1;
+  if (folder + strlen(file) >= size) return false;
+  memcpy(path, us.dli_fname, folder);
+  strcpy(path + folder, file);
+  return true;
+}
+
+void resolve_longjmp() {
+  slurmscope_real_longjmp = next_symbol("longjmp");
+  slurmscope_real__longjmp = next_symbol("_longjmp");
+  slurmscope_real_siglongjmp = next_symbol("siglongjmp");
+  slurmscope_real___longjmp_chk = next_symbol("__longjmp_chk");
+}
+
+}  // namespace slurmscope
+
+void slurmscope_resolve_longjmp() { slurmscope::resolve_longjmp(); }
+
+void *slurmscope_resolve(size_t slot) {
+  using namespace slurmscope;
+  int saved = errno;
+  void *target = reinterpret_cast<void *>(&absent_function);
+  {
+    // Nested when a wrapper of ours is what called: then the depth must be as it was.
+    Hidden hidden;
+    if (has_mpi()) {
+      bool records = load_library_state() && start_backend();
+      if (!records) pass_through();
+      target = __atomic_load_n(&slurmscope_slots[slot], __ATOMIC_ACQUIRE);
+    }
+  }
+  errno = saved;
+  return target;
+}

@@ -1,0 +1,150 @@
+// One thunk per intercepted MPI name and per longjmp: a jump through a slot, nothing else.
+//
+// The application calls MPI_X (or PMPI_X) here; the slot leads to the backend's wrapper, to the real
+// function (pass-through), or at first to the lazy path, which has slurmscope_resolve() find out which
+// MPI is loaded. A thunk is a tail jump: arguments, stack and return address are the caller's own, so
+// the wrapper's return address is the application's call site. The lazy path saves every argument
+// register, also the vector ones and rax (variadic MPI_Pcontrol).
+// Slot 2*i is MPI_X, slot 2*i+1 PMPI_X, in the order of mpi_calls.def (resolve.cc counts the same way).
+	.set	thunk_number, 0
+
+	.macro	thunk name
+	.globl	\name
+	.type	\name, @function
+	.text
+	.p2align 4
+\name:
+	.cfi_startproc
+	endbr64
+	jmp	*slurmscope_slots+8*thunk_number(%rip)
+	.size	\name, . - \name
+	.cfi_endproc
+	.p2align 3
+.Llazy_\name:
+	.cfi_startproc
+	pushq	$thunk_number
+	.cfi_adjust_cfa_offset 8
+	jmp	slurmscope_lazy
+	.cfi_endproc
+	.section .data.slurmscope_slots, "aw", @progbits
+	.quad	.Llazy_\name
+	.text
+	.set	thunk_number, thunk_number + 1
+	.endm
+
+	.section .data.slurmscope_slots, "aw", @progbits
+	.p2align 6
+	.globl	slurmscope_slots
+	.hidden	slurmscope_slots
+	.type	slurmscope_slots, @object
+slurmscope_slots:
+
+#define MPI_CALL(name, ...) thunk name ; thunk P##name ;
+#include "profiler/mpi/mpi_calls.def"
+#undef MPI_CALL
+
+	.section .data.slurmscope_slots, "aw", @progbits
+	.size	slurmscope_slots, . - slurmscope_slots
+
+	// On entry: the thunk's number, then the caller's return address.
+	.text
+	.p2align 4
+	.type	slurmscope_lazy, @function
+slurmscope_lazy:
+	.cfi_startproc
+	.cfi_def_cfa_offset 16
+	pushq	%rbp
+	.cfi_def_cfa_offset 24
+	.cfi_offset %rbp, -24
+	movq	%rsp, %rbp
+	.cfi_def_cfa_register %rbp
+	subq	$192, %rsp
+	andq	$-16, %rsp
+	movq	%rdi, 0(%rsp)
+	movq	%rsi, 8(%rsp)
+	movq	%rdx, 16(%rsp)
+	movq	%rcx, 24(%rsp)
+	movq	%r8, 32(%rsp)
+	movq	%r9, 40(%rsp)
+	movq	%rax, 48(%rsp)
+	movaps	%xmm0, 64(%rsp)
+	movaps	%xmm1, 80(%rsp)
+	movaps	%xmm2, 96(%rsp)
+	movaps	%xmm3, 112(%rsp)
+	movaps	%xmm4, 128(%rsp)
+	movaps	%xmm5, 144(%rsp)
+	movaps	%xmm6, 160(%rsp)
+	movaps	%xmm7, 176(%rsp)
+	movq	8(%rbp), %rdi
+	call	slurmscope_resolve
+	movq	%rax, %r11
+	movq	0(%rsp), %rdi
+	movq	8(%rsp), %rsi
+	movq	16(%rsp), %rdx
+	movq	24(%rsp), %rcx
+	movq	32(%rsp), %r8
+	movq	40(%rsp), %r9
+	movq	48(%rsp), %rax
+	movaps	64(%rsp), %xmm0
+	movaps	80(%rsp), %xmm1
+	movaps	96(%rsp), %xmm2
+	movaps	112(%rsp), %xmm3
+	movaps	128(%rsp), %xmm4
+	movaps	144(%rsp), %xmm5
+	movaps	160(%rsp), %xmm6
+	movaps	176(%rsp), %xmm7
+	leave
+	.cfi_def_cfa %rsp, 16
+	addq	$8, %rsp
+	.cfi_def_cfa_offset 8
+	jmp	*%r11
+	.cfi_endproc
+	.size	slurmscope_lazy, . - slurmscope_lazy
+
+	// A longjmp may leave a wrapper behind (a handler that jumps out of a blocking read): its guard
+	// would stay set and the thread would never be recorded again. So whoever jumps is outside from
+	// now on. A jump that stays inside the wrapped call only makes that call's inner calls visible.
+	// 8 is the offset of ThreadLocal::depth; recorder_state.h checks it.
+	.macro	jump name
+	.globl	\name
+	.type	\name, @function
+	.text
+	.p2align 4
+\name:
+	.cfi_startproc
+	endbr64
+	movq	slurmscope_thread@gottpoff(%rip), %r11
+	movl	$0, %fs:8(%r11)
+	movq	slurmscope_real_\name(%rip), %r11
+	testq	%r11, %r11
+	je	1f
+	jmp	*%r11
+1:	subq	$24, %rsp
+	.cfi_adjust_cfa_offset 24
+	movq	%rdi, 0(%rsp)
+	movl	%esi, 8(%rsp)
+	call	slurmscope_resolve_longjmp
+	movq	0(%rsp), %rdi
+	movl	8(%rsp), %esi
+	addq	$24, %rsp
+	.cfi_adjust_cfa_offset -24
+	jmp	*slurmscope_real_\name(%rip)
+	.size	\name, . - \name
+	.cfi_endproc
+	.bss
+	.p2align 3
+	.globl	slurmscope_real_\name
+	.hidden	slurmscope_real_\name
+	.type	slurmscope_real_\name, @object
+	.size	slurmscope_real_\name, 8
+slurmscope_real_\name:
+	.zero	8
+	.text
+	.endm
+
+	jump	longjmp
+	jump	_longjmp
+	jump	siglongjmp
+	jump	__longjmp_chk
+
+	.section .note.GNU-stack, "", @progbits
