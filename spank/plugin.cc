@@ -45,7 +45,7 @@ struct PluginState {
 PluginState state;
 
 int check_option(int value, const char *text, int remote) {
-  if (text == nullptr) text = "";
+  text = option_text(text);
   if (remote == 0) {
     Settings settings;
     char error[256];

@@ -112,9 +112,9 @@ void read_option(spank_t spank, const char *option, HeapText *value) {
     value->set(option);
     return;
   }
-  // The batch step of `sbatch --export=NONE` or of an --export list never gets the callback. Slurm writes
-  // "(null)" for an option without a value.
-  if (read_variable(spank, kOptionVariable, value) && strcmp(value->c_str(), "(null)") == 0) value->set("");
+  // The batch step of `sbatch --export=NONE` or of an --export list never gets the callback.
+  HeapText text;
+  if (read_variable(spank, kOptionVariable, &text)) value->set(option_text(text.c_str()));
 }
 
 }  // namespace
@@ -128,6 +128,10 @@ ActivationInputs StepFacts::activation_inputs() const {
   inputs.variable_set = variable_set.or_null();
   inputs.partition = partition.or_null();
   return inputs;
+}
+
+const char *option_text(const char *text) {
+  return text == nullptr || strcmp(text, "(null)") == 0 ? "" : text;
 }
 
 void gather_step(spank_t spank, const char *option, StepFacts *facts) {

@@ -41,6 +41,9 @@ constexpr const char *kSetVariable = "SLURM_SLURMSCOPE_SET";          // SLURMSC
 constexpr const char *kWorkDirVariable = "SLURM_SLURMSCOPE_WORKDIR";  // the batch script's directory
 constexpr const char *kProfileVariable = "SLURM_SLURMSCOPE_PROFILE";  // --profile of this srun; not for tasks
 
+/// The option's text as it was typed: Slurm hands an option without a value on as NULL, "" or "(null)".
+const char *option_text(const char *text);
+
 /// Asks Slurm for everything. `option` is what the option's callback got (NULL: it was not called).
 void gather_step(spank_t spank, const char *option, StepFacts *facts);
 
