@@ -1,0 +1,17 @@
+# Tests of the I/O wrappers: the file table alone, and what reaches the rings (test_* scripts).
+check_PROGRAMS += tests/io/ring_dump
+tests_io_ring_dump_SOURCES = tests/io/ring_dump.cc
+
+if HAVE_GTEST
+check_PROGRAMS += tests/unit/io_test
+TESTS += tests/unit/io_test
+tests_unit_io_test_SOURCES = \
+  tests/unit/file_table_test.cc \
+  profiler/io/file_table.cc profiler/io/file_table.h \
+  profiler/io/path_text.cc profiler/io/path_text.h
+tests_unit_io_test_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
+tests_unit_io_test_LDADD = $(GTEST_LIBS)
+endif
+
+EXTRA_DIST += tests/io/known_io.c tests/io/known_io.expected tests/io/io_lib.sh \
+  tests/io/test_bystanders.sh tests/io/test_events.sh
