@@ -29,8 +29,6 @@ bool io_recording_enable(uint64_t min_calls, uint64_t min_bytes, const char *spo
   return true;
 }
 
-void io_recording_disable() { __atomic_store_n(&io_is_enabled, 0, __ATOMIC_RELAXED); }
-
 bool is_vfork_child() {
   int error = errno;
   bool is_child = file_table_owner() != static_cast<int32_t>(syscall(SYS_getpid));

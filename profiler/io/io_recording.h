@@ -1,4 +1,4 @@
-// Switches the recording of I/O on and off. Called by the preload's life cycle (profiler/preload).
+// Switches the recording of I/O on. Called by the preload's life cycle (profiler/preload).
 //
 // Until io_recording_enable() every wrapper is a pass-through of about a nanosecond.
 #pragma once
@@ -12,8 +12,5 @@ namespace slurmscope {
 /// made more than `min_calls` I/O calls or moved more than `min_bytes`; the files below `spool` are
 /// never recorded. False: no memory, I/O stays unrecorded.
 bool io_recording_enable(uint64_t min_calls, uint64_t min_bytes, const char *spool);
-
-/// From the exit handler: everything passes through from now on.
-void io_recording_disable();
 
 }  // namespace slurmscope
