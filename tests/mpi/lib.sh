@@ -1,0 +1,54 @@
+# shellcheck shell=bash
+# Shared by tests/mpi/test_* and tests/slurm/test_mpi.sh; sourced. Needs STAGE.
+# Gives: $source (this folder), $work (a directory of the test, removed at its end), $lib, and functions.
+set -u
+: "${STAGE:?the prefix of the staged installation}"
+source=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+lib=$STAGE/lib/slurmscope
+name=$(basename "$0" .sh)
+failures=0 checks=0
+
+# What a user may have in his shell must not decide a test.
+unset LD_PRELOAD SLURMSCOPE SLURMSCOPE_SPOOL SLURMSCOPE_VERBOSE
+
+fail() {
+  echo "$name: $*" >&2
+  failures=$((failures + 1))
+}
+summary() {
+  echo "$((checks - failures)) passed, $failures failed"
+  [ "$failures" -eq 0 ]
+}
+
+# The MPIs that are here and that the library was built for.
+mpis() {
+  local mpi
+  for mpi in openmpi mpich; do
+    [ -e "$lib/slurmscope-$mpi.so" ] && command -v "mpicc.$mpi" >/dev/null && command -v "mpirun.$mpi" >/dev/null && echo "$mpi"
+  done
+}
+
+# build_known MPI DIRECTORY: the known program as c, mpifh, mpi, f08.
+build_known() {
+  local fortran="mpif90.$1 -w -O1"
+  mpicc."$1" -w -O1 -o "$2/c" "$source/known.c" &&
+    (cd "$2" && $fortran -fallow-argument-mismatch -DUSE_MPIFH -o mpifh "$source/known.F90" &&
+      $fortran -o mpi "$source/known.F90" && $fortran -DUSE_F08 -o f08 "$source/known.F90")
+}
+
+# run_mpi MPI RANKS COMMAND...: bounded, and with what root and few cores need.
+run_mpi() {
+  local mpi=$1 ranks=$2
+  shift 2
+  if [ "$mpi" = openmpi ]; then
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
+      OMPI_MCA_btl_vader_single_copy_mechanism=none timeout -k 5 60 mpirun.openmpi --oversubscribe -n "$ranks" "$@"
+  else
+    timeout -k 5 60 mpirun.mpich -n "$ranks" "$@"
+  fi
+}
+
+# new_spool: a spool directory that no drainer follows, in $spool.
+new_spool() {
+  spool=$(mktemp -d /dev/shm/slurmscope-test.XXXXXX)
+}
