@@ -37,7 +37,6 @@ static_assert(offsetof(Scratch, path) == sizeof(FileDefinition));
 
 struct FileTable {
   std::atomic<int32_t> owner;
-  std::atomic<uint32_t> is_followed;
   std::atomic<uint32_t> files;            // ids given
   std::atomic<uint32_t> others_defined;
   std::atomic<uint32_t> descriptor_limit; // above every descriptor ever set
@@ -50,6 +49,8 @@ FileTable *table;
 char spool_directory[kMaxPath];
 
 bool is_excluded(const char *path) {
+  // eventfd, timerfd, epoll: wake-ups between threads, most of them of MPI's own progress thread.
+  if (strncmp(path, "anon_inode:", 11) == 0) return true;
   return path_is_under(path, "/proc") || path_is_under(path, "/sys") ||
          (spool_directory[0] != '\0' && path_is_under(path, spool_directory));
 }
@@ -202,12 +203,6 @@ int32_t file_table_owner() {
   int32_t pid = static_cast<int32_t>(syscall(SYS_getpid));
   return table->owner.compare_exchange_strong(owner, pid, std::memory_order_relaxed) ? pid : owner;
 }
-
-bool file_table_is_followed() {
-  return table != nullptr && table->is_followed.load(std::memory_order_relaxed) != 0;
-}
-
-void file_table_follow() { table->is_followed.store(1, std::memory_order_relaxed); }
 
 uint32_t known_file_of_descriptor(int fd) {
   if (static_cast<unsigned>(fd) >= kMaxDescriptors) return kNoFile;

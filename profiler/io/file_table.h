@@ -13,7 +13,7 @@
 namespace slurmscope {
 
 constexpr uint32_t kNoFile = 0;                   // not known
-constexpr uint32_t kExcludedFile = 0xffffffffu;   // not to be recorded: /proc, /sys, the spool
+constexpr uint32_t kExcludedFile = 0xffffffffu;   // not to be recorded: /proc, /sys, the spool, eventfds and their like
 constexpr uint32_t kMaxFiles = 65536;             // the last id stands for all further files
 
 /// Makes the table (one mmap). `spool` is the directory whose files are never recorded. False: no memory.
@@ -22,10 +22,6 @@ bool file_table_create(const char *spool);
 /// The process that made the table or, in a fork's child, the one that first asked. A vfork's child has
 /// another pid but the same memory: it must leave the table alone.
 int32_t file_table_owner();
-
-/// True once descriptors are followed; cheap. file_table_follow() switches it on.
-bool file_table_is_followed();
-void file_table_follow();
 
 /// The file behind `fd`; asks the kernel (readlink in /proc/self/fd) if it is not known yet.
 uint32_t file_of_descriptor(int fd);

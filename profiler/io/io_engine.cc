@@ -49,9 +49,7 @@ Admission admit_slowly() {
   }
   if (is_vfork_child()) return Admission::kPass;
   Hidden hidden;
-  if (recorder_link->attach_thread() == nullptr) return Admission::kPass;
-  file_table_follow();
-  return Admission::kRecord;
+  return recorder_link->attach_thread() != nullptr ? Admission::kRecord : Admission::kPass;
 }
 
 bool path_was_read(int error) {

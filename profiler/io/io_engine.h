@@ -37,13 +37,15 @@ inline Admission admit() {
   ThreadLocal *self = thread_local_state();
   if (self->depth != 0) return Admission::kPass;
   ThreadRecorder *recorder = self->recorder;
-  if (__builtin_expect(recorder != nullptr && recorder->is_active && file_table_is_followed(), 1))
+  if (__builtin_expect(recorder != nullptr && recorder->is_active, 1))
     return Admission::kRecord;
   return admit_slowly();
 }
 
+/// True if descriptors are followed: from the moment at which the process is recorded.
+inline bool is_following() { return io_is_enabled && recorder_link->process->is_active; }
 /// True if the descriptor table must be told of a change made by this process.
-inline bool is_followed() { return file_table_is_followed() && !is_vfork_child(); }
+inline bool is_followed() { return is_following() && !is_vfork_child(); }
 
 constexpr int64_t kNoOffset = -1;
 
@@ -170,7 +172,7 @@ template <typename Call> int close_call(uint16_t call, int fd, Call real) {
 int descriptor_of(FILE *stream);
 
 template <typename Call> int stream_close_call(uint16_t call, FILE *stream, Call real) {
-  if (!file_table_is_followed()) return close_call(call, -1, real);
+  if (!is_following()) return close_call(call, -1, real);
   int fd = descriptor_of(stream);
   return fd < 0 ? real() : close_call(call, fd, real);
 }
@@ -224,10 +226,14 @@ size_t stream_call(uint16_t call, FILE *stream, size_t size, size_t count, Call 
   return moved;
 }
 
+/// What a new socket or pipe means: one that MPI makes inside a call is its own business, also when its
+/// progress thread uses it later.
+inline uint32_t file_of_new_descriptor() { return is_nested() ? kExcludedFile : kNoFile; }
+
 /// A call that returns a new descriptor of something that has no path.
 template <typename Call> int new_descriptor_call(Call real) {
   int fd = real();
-  if (fd >= 0 && is_followed()) set_descriptor(fd, kNoFile);
+  if (fd >= 0 && is_followed()) set_descriptor(fd, file_of_new_descriptor());
   return fd;
 }
 
@@ -235,8 +241,8 @@ template <typename Call> int new_descriptor_call(Call real) {
 template <typename Call> int new_pair_call(const int *pair, Call real) {
   int result = real();
   if (result == 0 && is_followed()) {
-    set_descriptor(pair[0], kNoFile);
-    set_descriptor(pair[1], kNoFile);
+    set_descriptor(pair[0], file_of_new_descriptor());
+    set_descriptor(pair[1], file_of_new_descriptor());
   }
   return result;
 }

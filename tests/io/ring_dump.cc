@@ -1,7 +1,7 @@
 // Prints what the rings of a spool directory hold, for the tests of this folder. No drainer needed.
 //
 // usage: ring_dump SPOOL
-// One line per event: `<process> <call> fd=<n> bytes=<n> offset=<n> <errno or ok> <path>`, processes
+// One line per I/O event: `<process> <call> fd=<n> bytes=<n> offset=<n> <errno or ok> <path>`, processes
 // numbered in the order of their pids, threads of a process one after another. Paths are looked up as
 // the drainer does. Exits 1 if an event names a file that nobody defined, or an end is before its start.
 #include <algorithm>
@@ -52,6 +52,7 @@ bool print_events(const RingFile *ring, size_t process, const std::map<uint64_t,
   bool is_right = true;
   for (uint64_t at = 0; at < ring->events.head; at++) {
     const Event &event = events[at & (ring->event_count - 1)];
+    if (kCallTable[event.call].call_class < CallClass::kOpen) continue;  // MPI
     auto file = files.find(event.object);
     const char *path = event.object == 0 ? "-" : file == files.end() ? "UNDEFINED" : file->second.c_str();
     if ((event.object != 0 && file == files.end()) || event.end < event.start) is_right = false;

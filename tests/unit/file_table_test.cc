@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <map>
 #include <string>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -148,6 +149,10 @@ TEST_F(FileTable, Exclusions) {
 TEST_F(FileTable, UnknownDescriptorsAreAskedForOnce) {
   int pair[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+  int event = eventfd(0, 0);
+  ASSERT_GE(event, 0);
+  EXPECT_EQ(file_of_descriptor(event), kExcludedFile);
+  close(event);
   EXPECT_EQ(known_file_of_descriptor(pair[0]), kNoFile);
   uint32_t file = file_of_descriptor(pair[0]);
   EXPECT_EQ(path_of(file), "socket:");
