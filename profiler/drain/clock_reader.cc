@@ -1,0 +1,65 @@
+// See clock_reader.h.
+#include "profiler/drain/clock_reader.h"
+
+#include <time.h>
+#include <x86intrin.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace slurmscope {
+namespace {
+
+int64_t read_ns(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return static_cast<int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
+}
+
+}  // namespace
+
+uint64_t monotonic_ns() { return static_cast<uint64_t>(read_ns(CLOCK_MONOTONIC)); }
+
+uint64_t ticks_now(ClockKind clock) { return clock == ClockKind::kTsc ? __rdtsc() : monotonic_ns(); }
+
+ClockAnchor read_anchor() {
+  ClockAnchor best{};
+  for (int i = 0; i < 7; i++) {
+    // The wall clock is between two readings of the monotonic one, the TSC before and after them all.
+    uint64_t before = __rdtsc();
+    int64_t first = read_ns(CLOCK_MONOTONIC);
+    int64_t wall = read_ns(CLOCK_REALTIME);
+    int64_t second = read_ns(CLOCK_MONOTONIC);
+    uint64_t after = __rdtsc();
+    uint64_t width = after - before;
+    if (i == 0 || width < best.width) best = {before + width / 2, width, first + (second - first) / 2, wall};
+  }
+  return best;
+}
+
+bool has_usable_tsc(const std::string &root) {
+  std::string source;
+  std::ifstream(root + "/sys/devices/system/clocksource/clocksource0/current_clocksource") >> source;
+  if (source == "tsc") return true;
+  std::ifstream cpuinfo(root + "/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);) {
+    if (!line.starts_with("flags")) continue;
+    std::istringstream flags(line);
+    bool is_constant = false, is_nonstop = false;
+    for (std::string flag; flags >> flag;) {
+      is_constant |= flag == "constant_tsc";
+      is_nonstop |= flag == "nonstop_tsc";
+    }
+    return is_constant && is_nonstop;
+  }
+  return false;
+}
+
+void add_anchor(const ClockAnchor &anchor, ClockKind clock, v1::ClockAnchors *to) {
+  to->add_ticks(clock == ClockKind::kTsc ? anchor.tsc : static_cast<uint64_t>(anchor.monotonic));
+  to->add_monotonic_ns(anchor.monotonic);
+  to->add_realtime_ns(anchor.realtime);
+  to->add_width_ticks(anchor.width);
+}
+
+}  // namespace slurmscope

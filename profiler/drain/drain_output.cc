@@ -1,0 +1,235 @@
+// What a batch puts into the trace, and how it survives a full disk. See drain_worker.h.
+//
+// Nothing is forgotten before the file has it, except rows and samples: those are counted as lost if they
+// cannot be written, because memory must stay bounded and the application must not wait.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "config.h"
+#include "proto/error.h"
+#include "proto/version.h"
+#include "profiler/drain/checkpoint.h"
+#include "profiler/drain/drain_worker.h"
+#include "profiler/drain/node_facts.h"
+#include "profiler/drain/utf8_text.h"
+
+namespace slurmscope {
+namespace {
+constexpr uint64_t kRetryNs = 10'000'000'000;
+constexpr size_t kFewAnchors = 16;  // not worth a frame of their own
+constexpr uint64_t kMinRateNs = 1'000'000;  // anchors closer than this say little about the rate
+constexpr const char kWriteError[] = "write error", kTraceLimit[] = "trace limit";
+
+uint32_t number_in(const std::string &text) { return static_cast<uint32_t>(std::strtoul(text.c_str(), nullptr, 10)); }
+}  // namespace
+
+v1::Packet DrainWorker::run_packet() const {
+  v1::Packet packet;
+  v1::Run *run = packet.mutable_run();
+  for (const auto &[key, raw] : info_) {
+    std::string value = utf8_text(raw);
+    if (key == "job") run->set_job(value);
+    else if (key == "step") run->set_step(value);
+    else if (key == "job_name") run->set_job_name(value);
+    else if (key == "user") run->set_user(value);
+    else if (key == "cluster") run->set_cluster(value);
+    else if (key == "partition") run->set_partition(value);
+    else if (key == "node_list") run->set_node_list(value);
+    else if (key == "nodes") run->set_nodes(number_in(value));
+    else if (key == "node_id") run->set_node_id(number_in(value));
+    else if (key == "tasks") run->set_tasks(number_in(value));
+    else if (key == "array_job") run->set_array_job(value);
+    else if (key == "array_task") run->set_array_task(value);
+    else if (key == "restart") run->set_restart(number_in(value));
+    else if (key == "het_group") run->set_het_group(value);
+    else if (key == "starter") run->set_starter(value);
+    else if (key == "command") run->set_command(value);
+    else if (key == "submit_dir") run->set_submit_directory(value);
+    else if (key == "start_realtime_ns") run->set_start_realtime_ns(std::strtoll(value.c_str(), nullptr, 10));
+    else if (key == "local_tasks") {
+      for (size_t at = 0; at < value.size(); at = std::min(value.find(',', at), value.size() - 1) + 1)
+        run->add_local_tasks(number_in(value.substr(at)));
+    } else if (key == "label") run->add_labels(value);
+    else if (key != "settings" && key != "output" && key != "file" && key != "host" && key != "uid")
+      (*run->mutable_extra())[utf8_text(key)] = value;
+  }
+  return packet;
+}
+
+v1::Packet DrainWorker::node_packet() const {
+  v1::Packet packet = node_;
+  v1::Node *node = packet.mutable_node();
+  bool is_tsc = follower_.clock() == ClockKind::kTsc;
+  node->set_clock(is_tsc ? v1::Node::CLOCK_KIND_TSC : v1::Node::CLOCK_KIND_MONOTONIC);
+  int64_t span = last_anchor_.monotonic - first_anchor_.monotonic;
+  if (!is_tsc) node->set_ticks_per_second(1e9);
+  else if (span >= static_cast<int64_t>(kMinRateNs))
+    node->set_ticks_per_second(static_cast<double>(last_anchor_.tsc - first_anchor_.tsc) / static_cast<double>(span) * 1e9);
+  return packet;
+}
+
+void DrainWorker::open_output() {
+  if (!output_.is_open()) {
+    std::string directory = info_.contains("output") ? info_["output"] : "", base = info_.contains("file") ? info_["file"] : "";
+    if (directory.empty() || directory[0] != '/' || base.empty() || base.find('/') != std::string::npos)
+      throw Error(spool_->path() + "/step.info names no output directory and file");
+    output_.create(directory, base);
+    is_head_written_ = false;
+  }
+  if (!writer_) writer_ = std::make_unique<TraceWriter>(&output_, output_.size());
+}
+
+// Header, Run, Node, CallTable: once per life of a drainer.
+void DrainWorker::write_head() {
+  v1::Packet packet;
+  v1::Header *header = packet.mutable_header();
+  header->set_format_major(kFormatMajor);
+  header->set_format_minor(kFormatMinor);
+  header->set_tool_version(PACKAGE_VERSION);
+  header->set_stream_id(stream_id_);
+  header->set_mode(settings_.mode == Mode::kTrace ? v1::Header::MODE_TRACE : v1::Header::MODE_SUMMARY);
+  char text[8192];
+  if (format_settings(settings_, text, sizeof text)) header->set_settings(utf8_text(text));
+  writer_->write(packet);
+  writer_->write(run_packet());
+  if (!node_.has_node()) *node_.mutable_node() = probe_node(Probe(options_.probe_root));
+  writer_->write(node_packet());
+  *packet.mutable_call_table() = call_table_;
+  writer_->write(packet);
+}
+
+void DrainWorker::write_losses(uint32_t process, LossCounts *losses) {
+  for (const auto &[reason, entry] : losses->now) {
+    auto written = losses->written.find(reason);
+    if (is_head_written_ && written != losses->written.end() && written->second == entry) continue;
+    v1::Packet packet;
+    packet.mutable_loss()->set_process(process);
+    packet.mutable_loss()->set_reason(reason);
+    packet.mutable_loss()->set_count(entry.count);
+    packet.mutable_loss()->set_ticks(entry.ticks);
+    if (reason == kWriteError) packet.mutable_loss()->set_detail(utf8_text(write_error_));
+    writer_->write(packet);
+  }
+}
+
+void DrainWorker::write_process(FollowedProcess *process, bool with_summaries) {
+  if (process->is_changed || process->definitions_written == 0) writer_->write(process->process_packet());
+  v1::Packet packet;
+  for (size_t i = process->definitions_written; i < process->definitions.size(); i++)
+    if (packet.ParseFromString(process->definitions[i])) writer_->write(packet);
+  for (const auto &ring : process->rings) {
+    if (!is_over_limit_) {
+      size_t from = 0;
+      for (const FollowedRing::Part &part : ring->parts) {
+        writer_->write_events(process->id(), part.thread, std::span(ring->rows).subspan(from, part.end - from));
+        from = part.end;
+      }
+    }
+    for (const v1::Packet &samples : ring->samples) writer_->write(samples);
+  }
+  if (with_summaries && !process->summary.empty()) {
+    *packet.mutable_summary() = process->summary.to_packet(process->id());
+    writer_->write(packet);
+  }
+  write_losses(process->id(), &process->losses);
+}
+
+// Puts the batch into the file as one step. False if the file could not take it.
+bool DrainWorker::try_write(bool with_summaries) {
+  bool is_retry = !write_error_.empty();
+  if (is_retry && !with_summaries && monotonic_ns() - last_try_ns_ < kRetryNs) return false;
+  last_try_ns_ = monotonic_ns();
+  try {
+    open_output();
+    if (!is_head_written_) write_head();
+    bool wants_anchors = settings_.mode == Mode::kTrace || with_summaries || !is_head_written_ || anchors_.size() >= kFewAnchors;
+    anchors_written_ = wants_anchors ? anchors_.size() : 0;
+    if (anchors_written_ != 0) {
+      v1::Packet packet;
+      for (const ClockAnchor &anchor : anchors_) add_anchor(anchor, follower_.clock(), packet.mutable_clock_anchors());
+      writer_->write(packet);
+    }
+    v1::Packet packet;
+    for (size_t i = node_definitions_written_; i < node_definitions_.size(); i++)
+      if (packet.ParseFromString(node_definitions_[i])) writer_->write(packet);
+    is_over_limit_ = is_over_limit_ || output_.size() >= settings_.max_trace_mib << 20;
+    if (is_over_limit_) {
+      for (const auto &process : follower_.processes())
+        for (const auto &ring : process->rings) process->losses.set(kTraceLimit, process->losses.now[kTraceLimit].count + ring->rows.size());
+    }
+    for (const auto &process : follower_.processes()) write_process(process.get(), with_summaries);
+    write_losses(0, &losses_);
+    writer_->flush();
+    CommitRecord record{output_.path(), output_.size(), output_.size() + output_.pending_bytes(), slot_, 1 - slot_, true, follower_.tails()};
+    save_checkpoint(*spool_, record.slot_after, follower_, !with_summaries);
+    spool_->write_text("commit", record.serialize());
+    output_.commit();
+    return true;
+  } catch (const Error &error) {
+    output_.discard();
+    writer_.reset();  // its index would name frames that are not there
+    if (write_error_.empty()) fprintf(stderr, "slurmscope: %s; the application goes on, its summary is kept in memory\n", error.what());
+    write_error_ = error.what();
+    return false;
+  }
+}
+
+// Everything that was written is in the file.
+void DrainWorker::confirm(bool with_summaries) {
+  is_head_written_ = true;
+  write_error_.clear();
+  anchors_.erase(anchors_.begin(), anchors_.begin() + static_cast<ptrdiff_t>(anchors_written_));
+  node_definitions_written_ = node_definitions_.size();
+  losses_.written = losses_.now;
+  for (const auto &process : follower_.processes()) {
+    process->is_changed = false;
+    process->definitions_written = process->definitions.size();
+    process->losses.written = process->losses.now;
+    if (with_summaries) process->summary.clear_counts();
+  }
+  if (with_summaries) last_summary_ns_ = monotonic_ns();
+}
+
+void DrainWorker::count_unwritten() {
+  for (const auto &process : follower_.processes()) {
+    uint64_t count = 0;
+    for (const auto &ring : process->rings) count += ring->rows.size() + ring->samples.size();
+    if (count != 0) process->losses.set(kWriteError, process->losses.now[kWriteError].count + count);
+  }
+  // The summaries are safe on the spool, the rings may go on.
+  CommitRecord record{output_.path(), output_.size(), output_.size(), slot_, 1 - slot_, false, follower_.tails()};
+  save_checkpoint(*spool_, record.slot_after, follower_, true);
+  spool_->write_text("commit", record.serialize());
+}
+
+void DrainWorker::write_batch(bool with_summaries) {
+  for (const std::string &complaint : follower_.take_complaints()) note(complaint);
+  if (!journal_.flush()) losses_.set("journal", losses_.now["journal"].count + 1);
+  if (try_write(with_summaries)) confirm(with_summaries);
+  else count_unwritten();
+  slot_ = 1 - slot_;
+  follower_.clear_batch();
+  follower_.release();
+  last_commit_ns_ = monotonic_ns();
+}
+
+void DrainWorker::write_end(bool is_clean, const std::string &detail) {
+  if (!write_error_.empty() || !writer_) return;
+  try {
+    v1::Packet packet = node_packet();  // the rate is known better by now
+    writer_->write(packet);
+    packet.mutable_stream_end()->set_clean(is_clean);
+    packet.mutable_stream_end()->set_ticks(ticks_now(follower_.clock()));
+    packet.mutable_stream_end()->set_detail(detail);
+    writer_->write(packet);
+    writer_->finish();
+    output_.commit();
+    output_.close();
+  } catch (const Error &error) {
+    write_error_ = error.what();
+  }
+}
+
+}  // namespace slurmscope

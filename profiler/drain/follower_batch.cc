@@ -1,0 +1,135 @@
+// One batch: from heads to rows. See follower.h.
+#include <algorithm>
+#include <cstring>
+#include <queue>
+#include <unistd.h>
+
+#include "profiler/drain/clock_reader.h"
+#include "profiler/drain/follower.h"
+
+namespace slurmscope {
+namespace {
+constexpr uint64_t kHoldNs = 2'000'000'000;
+}
+
+// Where a peer lives is known once all local ranks have left MPI_Init: the first events of those that
+// are through earlier wait for the others, if there is room.
+bool Follower::is_held(const FollowedProcess &process) const {
+  if (process.is_gone || process.mpi_ready_ns == 0 || process.world == nullptr) return false;
+  if (process.world->size <= 0 || process.world->is_complete()) return false;
+  if (monotonic_ns() - process.mpi_ready_ns > kHoldNs) return false;
+  return std::none_of(process.rings.begin(), process.rings.end(),
+                      [](const auto &ring) { return ring->view && ring->view->is_half_full(); });
+}
+
+void Follower::take_definitions(FollowedProcess *process) {
+  for (const auto &ring : process->rings) {
+    if (!ring->view) continue;
+    FollowedRing *owner = ring.get();
+    bool is_broken = owner->view->take_definitions([&](const DefinitionHeader *record) {
+      journal_->add_definition(owner->journal_index, record, record->size);
+      if (!process->define(record, owner)) process->gone_losses_["definition"].count++;
+    });
+    is_broken |= owner->view->take_samples([&](const DefinitionHeader *record) { process->sample(record, owner); });
+    if (is_broken) complaints_.push_back("damaged records in " + owner->name);
+  }
+}
+
+// The next event, what belongs to it, and all that follow in this ring and ended not later than `until`.
+uint64_t Follower::take_group(FollowedProcess *process, FollowedRing *ring, bool keeps_rows, uint64_t until, uint64_t limit) {
+  RingView &view = *ring->view;
+  uint64_t position = view.position(), taken = 0;
+  while (position != ring->head) {
+    Event event = view.event(position);
+    if (taken != 0 && event.kind == EventKind::kCall && (event.end > until || taken >= limit)) break;
+    TraceEvent row = process->resolver.resolve(event, &ring->context);
+    process->summary.add(row);
+    if (keeps_rows) {
+      // Not before the use's time: a thread that ends its ring's use does so between two calls.
+      uint32_t thread = ring->uses.size() <= 1 ? (ring->uses.empty() ? 0 : ring->uses[0].thread) : ring->thread_at(event.end);
+      if (ring->parts.empty() || ring->parts.back().thread != thread) ring->parts.push_back({thread, 0});
+      ring->rows.push_back(row);
+      ring->parts.back().end = ring->rows.size();
+    }
+    position++;
+    taken++;
+  }
+  view.take_events_to(position);
+  ring->event_rows += taken;
+  return taken;
+}
+
+uint64_t Follower::take_events(FollowedProcess *process, bool keeps_rows, bool is_last, uint64_t limit) {
+  std::vector<FollowedRing *> active;
+  bool is_pressed = is_last || process->is_gone;
+  size_t rings = 0;
+  for (const auto &ring : process->rings) {
+    if (!ring->view) continue;
+    rings++;
+    if (ring->view->position() == ring->head) continue;
+    active.push_back(ring.get());
+    is_pressed |= ring->view->is_half_full();
+  }
+  if (active.empty()) return 0;
+  if (rings == 1) return take_group(process, active[0], keeps_rows, UINT64_MAX, limit);
+  // What ended before the heads were read has everything it depends on below the heads; the rest waits.
+  uint64_t horizon = is_pressed ? UINT64_MAX : process->horizon;
+  using Next = std::pair<uint64_t, size_t>;
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> queue;
+  for (size_t i = 0; i < active.size(); i++) queue.push({active[i]->view->end_ticks(active[i]->view->position()), i});
+  uint64_t taken = 0;
+  while (!queue.empty() && taken < limit) {
+    auto [end, index] = queue.top();
+    if (end > horizon) break;
+    queue.pop();
+    FollowedRing *ring = active[index];
+    uint64_t until = std::min(horizon, queue.empty() ? UINT64_MAX : queue.top().first);
+    taken += take_group(process, ring, keeps_rows, until, limit - taken);
+    if (ring->view->position() != ring->head) queue.push({ring->view->end_ticks(ring->view->position()), index});
+  }
+  return taken;
+}
+
+bool Follower::collect(bool keeps_rows, bool is_last) {
+  uint64_t horizon = ticks_now(clock_);
+  for (FollowedRing *ring : rings_)
+    if (ring->view) ring->head = ring->view->read_head();
+  discover();  // a ring that was made meanwhile may hold definitions that are used in the others
+  uint64_t left = kMaxBatchEvents;
+  bool is_cut = false;
+  for (const auto &process : processes_) {
+    process->horizon = horizon;
+    take_definitions(process.get());
+    if (!is_last && is_held(*process)) continue;
+    uint64_t taken = left > 0 ? take_events(process.get(), keeps_rows, is_last, left) : 0;
+    left -= std::min(left, taken);
+    is_cut |= left == 0;
+    process->count_losses();
+  }
+  return is_cut;
+}
+
+void Follower::clear_batch() {
+  for (FollowedRing *ring : rings_) {
+    ring->rows.clear();
+    ring->parts.clear();
+    ring->samples.clear();
+    ring->event_rows = 0;
+  }
+}
+
+void Follower::release() {
+  for (FollowedRing *ring : rings_) {
+    if (!ring->view) continue;
+    ring->view->release(ring->view->taken());
+    if (!ring->process->is_gone || ring->view->has_backlog()) continue;
+    // Its process has ended and left nothing: give the memory back, keep what the counters said.
+    FollowedProcess &process = *ring->process;
+    process.count_ring_losses(*ring->view);
+    ring->view.reset();
+    std::vector<TraceEvent>().swap(ring->rows);
+    unlinkat(spool_->directory(), ring->name.c_str(), 0);
+  }
+}
+
+}  // namespace slurmscope

@@ -1,0 +1,86 @@
+// See process_watch.h.
+#include "profiler/drain/process_watch.h"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include <fcntl.h>
+
+namespace slurmscope {
+namespace {
+
+// linux/pidfd.h of kernels that have them; Debian 12's headers do not.
+struct PidfdInfo {
+  uint64_t mask, cgroup;
+  uint32_t pid, tgid, parent, ids[8];
+  int32_t exit_code;
+};
+static_assert(sizeof(PidfdInfo) == 64);
+constexpr unsigned long kPidfdGetInfo = _IOWR(0xFF, 11, PidfdInfo);
+constexpr uint64_t kPidfdInfoExit = 1 << 3;
+
+std::string read_stat(uint32_t pid) {
+  std::string path = "/proc/" + std::to_string(pid) + "/stat";
+  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char text[2048];
+  ssize_t size = file ? read(file.get(), text, sizeof text) : -1;
+  return size > 0 ? std::string(text, static_cast<size_t>(size)) : "";
+}
+
+uint64_t own_pid_namespace() {
+  struct stat status;
+  return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+}  // namespace
+
+uint64_t process_start_time(uint32_t pid) {
+  std::string text = read_stat(pid);
+  size_t at = text.rfind(')');  // the name before it may hold anything
+  if (at == std::string::npos) return 0;
+  const char *rest = text.c_str() + at + 1;
+  for (int field = 3; field <= 22 && rest != nullptr; field++) {
+    rest = std::strchr(rest, ' ');
+    if (rest != nullptr) rest++;
+  }
+  return rest != nullptr ? std::strtoull(rest, nullptr, 10) : 0;
+}
+
+ProcessWatch::ProcessWatch(uint32_t pid, uint64_t start_time, uint64_t pid_namespace) {
+  uint64_t own = own_pid_namespace();
+  is_visible_ = own == 0 || pid_namespace == 0 || own == pid_namespace;
+  if (!is_visible_) return;
+  pidfd_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
+  uint64_t now = process_start_time(pid);
+  if (now == 0 || (start_time != 0 && now != start_time)) {
+    is_gone_ = true;  // the number is free, or somebody else's
+    pidfd_ = Descriptor();
+  }
+}
+
+bool ProcessWatch::is_alive() {
+  if (!is_visible_) return true;
+  if (is_gone_) return false;
+  if (!pidfd_) return true;
+  pollfd wait{pidfd_.get(), POLLIN, 0};
+  is_gone_ = poll(&wait, 1, 0) > 0;
+  return !is_gone_;
+}
+
+std::optional<int32_t> ProcessWatch::wait_status() const {
+  if (!pidfd_) return std::nullopt;
+  PidfdInfo info{};
+  info.mask = kPidfdInfoExit;
+  if (ioctl(pidfd_.get(), kPidfdGetInfo, &info) != 0 || (info.mask & kPidfdInfoExit) == 0) return std::nullopt;
+  return info.exit_code;
+}
+
+}  // namespace slurmscope

@@ -1,0 +1,202 @@
+// Communicators, ranks and rows. Requests are in request_resolver.cc. See resolver.h.
+#include "profiler/drain/resolver.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "profiler/preload/call_table.h"
+
+namespace slurmscope {
+namespace {
+
+constexpr size_t kMaxGenerations = 256;  // of one handle that are remembered
+
+static_assert(static_cast<int>(CallClass::kLocal) == v1::CLASS_LOCAL);
+static_assert(static_cast<int>(CallClass::kOpen) == v1::CLASS_OPEN);
+static_assert(static_cast<int>(CallClass::kSocketSend) == v1::CLASS_SOCKET_SEND);
+
+}  // namespace
+
+CallRoles CallRoles::built_in(v1::CallTable *table) {
+  for (const CallInfo &call : kCallTable) {
+    v1::Call *entry = table->add_calls();
+    entry->set_name(call.name);
+    entry->set_class_(static_cast<v1::CallClass>(call.call_class));
+  }
+  return of(*table);
+}
+
+CallRoles CallRoles::of(const v1::CallTable &table) {
+  CallRoles roles;
+  for (const v1::Call &call : table.calls()) {
+    const std::string &name = call.name();
+    Role role = Role::kNone;
+    if (name == "MPI_Start") role = Role::kStart;
+    else if (name == "MPI_Startall") role = Role::kStartAll;
+    else if (name == "MPI_Request_free") role = Role::kFreeRequest;
+    else if (name == "MPI_Recv_init") role = Role::kPersistentReceive;
+    else if (name.ends_with("send_init") || name == "MPI_Send_init") role = Role::kPersistentSend;
+    roles.classes.push_back(call.class_());
+    roles.roles.push_back(role);
+  }
+  return roles;
+}
+
+void LocalRanks::add(int32_t rank) {
+  auto place = std::lower_bound(ranks.begin(), ranks.end(), rank);
+  if (place == ranks.end() || *place != rank) ranks.insert(place, rank);
+}
+
+Locality LocalRanks::locality_of(int32_t rank, int32_t own_rank) const {
+  if (rank == own_rank) return Locality::kSelf;
+  if (std::binary_search(ranks.begin(), ranks.end(), rank)) return Locality::kNode;
+  return is_complete() ? Locality::kOther : Locality::kUnknown;
+}
+
+int32_t Resolver::Ranks::to_world(int32_t rank) const {
+  if (rank < 0 || rank >= size) return kPeerNone;
+  return world.empty() ? first + stride * rank : world[static_cast<size_t>(rank)];
+}
+
+// World ranks into progressions; false if one of them cannot be a rank.
+bool Resolver::read_ranks(const int32_t *ranks, int32_t count, Ranks *to,
+                          google::protobuf::RepeatedPtrField<v1::RankRange> *packet) {
+  to->size = count;
+  v1::RankRange *range = nullptr;
+  int64_t last = 0;
+  for (int32_t i = 0; i < count; i++) {
+    int64_t rank = ranks[i];
+    if (rank < 0) return false;
+    if (range != nullptr && range->count() == 1) range->set_stride(static_cast<int32_t>(rank - last));
+    if (range != nullptr && rank - last == range->stride()) {
+      range->set_count(range->count() + 1);
+    } else {
+      range = packet->Add();
+      range->set_first(static_cast<int32_t>(rank));
+      range->set_count(1);
+      range->set_stride(0);
+    }
+    last = rank;
+  }
+  if (packet->size() == 1) {
+    to->first = packet->Get(0).first();
+    to->stride = packet->Get(0).stride();
+  } else {
+    to->world.assign(ranks, ranks + count);
+  }
+  return true;
+}
+
+bool Resolver::define_communicator(const DefinitionHeader *record, v1::Packet *packet) {
+  CommunicatorDefinition definition;
+  if (record->size < sizeof definition) return false;
+  std::memcpy(static_cast<void *>(&definition), record, sizeof definition);
+  cached_ = nullptr;
+  std::vector<Validity> &generations = handles_[definition.handle];
+  auto after = std::upper_bound(generations.begin(), generations.end(), definition.time,
+                                [](uint64_t time, const Validity &entry) { return time < entry.from; });
+  bool is_freed = record->kind == DefinitionKind::kCommunicatorFree;
+  // A drainer that was restarted sees some definitions twice.
+  bool is_known = after != generations.begin() && (after - 1)->from == definition.time &&
+                  ((after - 1)->id == 0) == is_freed;
+  if (is_known) return false;
+  Validity entry{definition.time, 0};
+  if (!is_freed) {
+    uint64_t present = (record->size - sizeof definition) / sizeof(int32_t);
+    if (definition.size < 0 || definition.remote_size < 0 ||
+        uint64_t(definition.size) + uint64_t(definition.remote_size) > present)
+      return false;
+    auto ranks = reinterpret_cast<const int32_t *>(reinterpret_cast<const char *>(record) + sizeof definition);
+    Communicator communicator;
+    v1::Communicator *body = packet->mutable_communicator();
+    if (!read_ranks(ranks, definition.size, &communicator.members, body->mutable_members()) ||
+        !read_ranks(ranks + definition.size, definition.remote_size, &communicator.remote, body->mutable_remote()))
+      return false;
+    communicators_.push_back(std::move(communicator));
+    entry.id = static_cast<uint32_t>(communicators_.size());
+    body->set_process(process_);
+    body->set_id(entry.id);
+    body->set_gid(definition.gid);
+    body->set_parent_gid(definition.parent_gid);
+    body->set_rank(definition.rank);
+    body->set_size(static_cast<uint32_t>(definition.size));
+    body->set_start_ticks(definition.time);
+    body->set_made_by(definition.call < roles_->classes.size() ? definition.call : 0);
+  }
+  generations.insert(after, entry);
+  if (generations.size() > kMaxGenerations) generations.erase(generations.begin());
+  return !is_freed;
+}
+
+uint32_t Resolver::communicator_at(uint64_t handle, uint64_t time) {
+  if (cached_ == nullptr || cached_handle_ != handle) {
+    auto found = handles_.find(handle);
+    if (found == handles_.end()) return 0;
+    cached_handle_ = handle;
+    cached_ = &found->second;
+  }
+  const std::vector<Validity> &generations = *cached_;
+  for (size_t i = generations.size(); i-- > 0;)  // mostly the last one
+    if (generations[i].from <= time) return generations[i].id;
+  return 0;
+}
+
+// Sets the communicator, and the peer from a rank in it to a world rank.
+void Resolver::name_peer(TraceEvent *row, uint64_t handle) {
+  if (handle != 0) row->object = communicator_at(handle, row->start);
+  if (row->peer < 0) return;
+  if (row->object == 0 || row->object > communicators_.size()) {
+    row->peer = kPeerNone;
+    unresolved_++;
+    return;
+  }
+  const Communicator &communicator = communicators_[row->object - 1];
+  int32_t rank = (communicator.remote.size > 0 ? communicator.remote : communicator.members).to_world(row->peer);
+  if (rank == kPeerNone) unresolved_++;
+  row->peer = rank;
+}
+
+void Resolver::set_locality(TraceEvent *row) const {
+  if (row->peer < 0 || local_ == nullptr) return;
+  auto locality = static_cast<uint16_t>(local_->locality_of(row->peer, world_rank_));
+  row->flags = static_cast<uint16_t>((row->flags & ~kRowLocalityMask) | locality << kRowLocalityShift);
+}
+
+TraceEvent Resolver::resolve(const Event &event, RingContext *ring) {
+  TraceEvent row;
+  row.start = event.start;
+  row.end = event.end;
+  if (row.end < row.start) {
+    row.end = row.start;
+    clamped_++;
+  }
+  row.call = event.call < roles_->classes.size() ? event.call : 0;
+  row.flags = event.flags & (kRowFailed | kRowCancelled | kRowMessage);
+  row.bytes = event.bytes;
+  row.peer = event.peer;
+  row.tag = event.tag;
+  row.offset = event.offset;
+  v1::CallClass call_class = roles_->classes[row.call];
+  if (event.kind == EventKind::kCall) ring->last_site = event.site;
+  row.site = ring->last_site;
+  if (call_class >= v1::CLASS_OPEN) {
+    row.object = static_cast<uint32_t>(event.object);
+    return row;
+  }
+  if (event.kind == EventKind::kComplete) {
+    complete(event, &row);
+    return row;
+  }
+  name_peer(&row, event.object);
+  if (event.kind == EventKind::kReceive) {
+    row.kind = RowKind::kReceivePart;
+  } else {
+    // MESSAGE is set once for each side of a message: here for what is sent or was received by now.
+    if (call_class == v1::CLASS_START_RECEIVE || call_class == v1::CLASS_PROBE) row.flags &= static_cast<uint16_t>(~kRowMessage);
+    if (event.request != 0 || roles_->roles[row.call] != CallRoles::Role::kNone) follow_request(event, &row);
+  }
+  set_locality(&row);
+  return row;
+}
+
+}  // namespace slurmscope

@@ -1,0 +1,229 @@
+// See supervisor.h.
+//
+// A process of its own keeps the worker alive, because the worker maps files that an application can
+// truncate (SIGBUS) and may meet the OOM killer. Supervisor and worker share one lock on
+// SPOOL/drain.lock: it is free once both are gone.
+#include "profiler/drain/supervisor.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "proto/error.h"
+#include "profiler/drain/drain_worker.h"
+#include "profiler/drain/spool.h"
+
+namespace slurmscope {
+namespace {
+
+constexpr int kMaxRestarts = 5;
+
+// The state of a process and its parent, from /proc/<pid>/stat.
+bool read_parent(uint32_t pid, std::string *name, uint32_t *parent) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  size_t open = text.find('('), close = text.rfind(')');
+  if (open == std::string::npos || close == std::string::npos) return false;
+  *name = text.substr(open + 1, close - open - 1);
+  char state;
+  return static_cast<bool>(std::istringstream(text.substr(close + 1)) >> state >> *parent);
+}
+
+// Who started the step: named in step.info, else the slurmstepd above us, else our parent.
+uint32_t find_starter(const Spool &spool) {
+  auto info = spool.step_info();
+  if (auto entry = info.find("starter_pid"); entry != info.end())
+    return static_cast<uint32_t>(std::strtoul(entry->second.c_str(), nullptr, 10));
+  uint32_t pid = static_cast<uint32_t>(getppid());
+  if (info["starter"] == "record") return pid > 1 ? pid : 0;
+  for (int above = 0; above < 6 && pid > 1; above++) {
+    std::string name;
+    uint32_t parent;
+    if (!read_parent(pid, &name, &parent)) return 0;
+    if (name.starts_with("slurmstepd")) return pid;
+    pid = parent;
+  }
+  return 0;
+}
+
+Descriptor take_lock(const Spool &spool) {
+  Descriptor lock = spool.open_file(kLockName, O_RDWR | O_CREAT);
+  if (!lock) throw Error("cannot make " + spool.path() + "/" + kLockName + ": " + std::strerror(errno));
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) throw Error(spool.path() + " is followed by another drainer already");
+  return lock;
+}
+
+std::string probe_root() {
+  const char *root = getenv("SLURMSCOPE_PROBE_ROOT");
+  return root != nullptr ? root : "";
+}
+
+// The signals of a terminal or a scheduler are meant for the application; the end is announced otherwise.
+void ignore_signals() {
+  for (int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXFSZ, SIGTSTP, SIGUSR1, SIGUSR2}) signal(number, SIG_IGN);
+}
+
+void write_result(const Spool &spool, const std::string &loss) {
+  spool.write_text(kResultName, loss.empty() ? "ok\n" : "lost: " + loss + "\n");
+}
+
+// The whole life of one worker; `ready` gets a byte once it follows.
+void run_worker(const Spool &spool, uint32_t starter, Descriptor *ready) {
+  DrainWorker worker(&spool, {.starter_pid = starter, .ends_now = false, .probe_root = probe_root()});
+  if (*ready) {
+    if (write(ready->get(), "r", 1) != 1) throw Error("the starter went away before the drainer was ready");
+    *ready = Descriptor();
+  }
+  write_result(spool, worker.run());
+  // Nobody calls --finish any more, or somebody has given up waiting.
+  if (!spool.exists(kEndName) || spool.exists(kAbandonedName)) spool.remove();
+}
+
+// Tells producers that wait that nobody will come.
+void set_gone(const Spool &spool) {
+  Descriptor file = spool.open_file(kDrainFileName, O_RDWR);
+  uint32_t gone = 1;
+  if (file && pwrite(file.get(), &gone, sizeof gone, offsetof(DrainState, gone)) != sizeof gone) return;
+}
+
+int supervise(const Spool &spool, uint32_t starter, Descriptor ready) {
+  for (int lives = 0; lives <= kMaxRestarts; lives++) {
+    pid_t worker = fork();
+    if (worker == 0) {
+      try {
+        run_worker(spool, starter, &ready);
+        _exit(0);
+      } catch (const std::exception &error) {
+        fprintf(stderr, "slurmscope-drain: %s\n", error.what());
+        _exit(ready ? 2 : 1);  // 2: could not even start
+      }
+    }
+    if (worker < 0) break;
+    ready = Descriptor();
+    int status = 0;
+    while (waitpid(worker, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 2) return 1;
+  }
+  set_gone(spool);
+  return 1;
+}
+
+void wake_drainer(const Spool &spool) {
+  Descriptor file = spool.open_file(kDrainFileName, O_RDWR);
+  if (!file) return;
+  void *memory = mmap(nullptr, sizeof(DrainState), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (memory == MAP_FAILED) return;
+  auto *state = static_cast<DrainState *>(memory);
+  state->wake.fetch_add(1, std::memory_order_seq_cst);
+  syscall(SYS_futex, &state->wake, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+  munmap(memory, sizeof(DrainState));
+}
+
+// Waits for the lock, at most `seconds`. A repeated alarm ends the wait even if the first one comes early.
+bool await_lock(int lock, unsigned seconds) {
+  struct sigaction action {};
+  action.sa_handler = [](int) {};
+  sigaction(SIGALRM, &action, nullptr);
+  uint64_t until = monotonic_ns() + uint64_t{seconds} * 1'000'000'000;
+  itimerval timer{{0, 50'000}, {static_cast<time_t>(seconds), seconds == 0 ? 1000 : 0}};
+  setitimer(ITIMER_REAL, &timer, nullptr);
+  bool is_taken;
+  while (!(is_taken = flock(lock, LOCK_EX) == 0) && errno == EINTR && monotonic_ns() < until) {
+  }
+  timer = {};
+  setitimer(ITIMER_REAL, &timer, nullptr);
+  return is_taken;
+}
+
+}  // namespace
+
+int drain_spool(const std::string &path, bool is_foreground) {
+  Spool spool(path);
+  uint32_t starter = find_starter(spool);
+  if (is_foreground) {
+    ignore_signals();
+    Descriptor lock = take_lock(spool), none;
+    run_worker(spool, starter, &none);
+    return 0;
+  }
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw Error(std::string("cannot make a pipe: ") + std::strerror(errno));
+  Descriptor wait(ends[0]), ready(ends[1]);
+  pid_t child = fork();
+  if (child < 0) throw Error(std::string("cannot start the drainer: ") + std::strerror(errno));
+  if (child == 0) {
+    wait = Descriptor();
+    setsid();
+    pid_t grandchild = fork();
+    if (grandchild != 0) _exit(grandchild < 0);
+    int code = 1;
+    try {
+      ignore_signals();
+      Descriptor lock = take_lock(spool);
+      if (chdir("/") != 0) throw Error("cannot change to /");
+      // stdin and stdout now; stderr stays until the starter has heard the last of it.
+      int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+      for (int standard : {0, 1}) dup2(null, standard);
+      code = supervise(spool, starter, std::move(ready));
+    } catch (const std::exception &error) {
+      fprintf(stderr, "slurmscope-drain: %s\n", error.what());
+    }
+    _exit(code);
+  }
+  ready = Descriptor();
+  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  char byte;
+  ssize_t count;
+  while ((count = read(wait.get(), &byte, 1)) < 0 && errno == EINTR) {
+  }
+  return count == 1 ? 0 : 1;  // the daemon has said why
+}
+
+int finish_spool(const std::string &path, unsigned timeout) {
+  Spool spool(path);
+  if (!spool.open_file(kEndName, O_WRONLY | O_CREAT))
+    fprintf(stderr, "slurmscope: cannot mark the end in %s: %s\n", path.c_str(), std::strerror(errno));
+  Descriptor lock = spool.open_file(kLockName, O_RDWR | O_CREAT);
+  if (!lock) throw Error("cannot open " + path + "/" + kLockName + ": " + std::strerror(errno));
+  wake_drainer(spool);
+  if (!await_lock(lock.get(), timeout)) {
+    Descriptor mark = spool.open_file(kAbandonedName, O_WRONLY | O_CREAT);
+    if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+      fprintf(stderr, "slurmscope: the trace is not written yet after %u s; it may be incomplete\n", timeout);
+      return 1;
+    }
+  }
+  std::string result = spool.read_text(kResultName);
+  if (result.empty()) {
+    try {
+      DrainWorker worker(&spool, {.starter_pid = 0, .ends_now = true, .probe_root = probe_root()});
+      write_result(spool, worker.run());
+      result = spool.read_text(kResultName);
+    } catch (const Error &error) {
+      result = std::string("lost: ") + error.what() + "\n";
+    }
+  }
+  spool.remove();
+  if (result == "ok\n") return 0;
+  fprintf(stderr, "slurmscope: %s", result.starts_with("lost: ") ? result.c_str() + 6 : "the trace may be incomplete\n");
+  return 1;
+}
+
+}  // namespace slurmscope
