@@ -1,7 +1,7 @@
 #!/bin/bash
 # The drainer's life, and slurmstepd's cleanliness: scancel, killed tasks, children left behind, mpirun.
 # shellcheck source-path=SCRIPTDIR disable=SC2016  # scripts for other shells
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/slurm_case.sh"
 
 mkfifo started  # of the kernel, so it reaches from node to node
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Steps, arrays, requeues and heterogeneous jobs: nothing collides, nothing is lost.
 # shellcheck source-path=SCRIPTDIR disable=SC2016  # scripts for other shells
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/slurm_case.sh"
 
 submit --slurmscope -n2 -N1 -- 'srun -n1 --exact sleep 0.5 & srun -n1 --exact sleep 0.5; wait'
 traces "slurmscope-$job" "batch.bm1.sst step0.bm1.sst step1.bm1.sst"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # --slurmscope of sbatch, srun and salloc; what tasks get; that exit codes are the job's own.
 # shellcheck source-path=SCRIPTDIR disable=SC2016  # scripts for other shells
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/slurm_case.sh"
 
 # A profiled batch script: itself and its steps, each with its own spool, traces in one folder.
 submit --slurmscope=summary,io_calls=7 -N2 -n2 -J 'my job' -- '

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Slurm's own --profile: through SLURM_PROFILE from sbatch and salloc, and from srun's own command line.
 # shellcheck source-path=SCRIPTDIR disable=SC2016  # scripts for other shells
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/slurm_case.sh"
 
 for value in task Task all network; do
   submit --profile=$value -- 'echo "$SLURM_PROFILE $SLURMSCOPE"'

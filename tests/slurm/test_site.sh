@@ -1,7 +1,7 @@
 #!/bin/bash
 # The site default: by partition, by file, with bad words; users opt out, opt in, or use SLURMSCOPE.
 # shellcheck source-path=SCRIPTDIR disable=SC2016  # scripts for other shells
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/slurm_case.sh"
 
 show='echo "$SLURM_JOB_ID [$SLURMSCOPE]"'
 # direct ARGUMENTS... VARIABLE=VALUE...: SLURMSCOPE that a direct srun's task gets, and its job id in `job`.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Everything that can be broken: the job runs, its exit code is its own, one line says what is wrong.
 # shellcheck source-path=SCRIPTDIR disable=SC2016  # scripts for other shells
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/slurm_case.sh"
 
 # run: a direct srun that asked for a profile; `err` is what it printed to stderr.
 run() {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A normal user's job: files are his, root touches nothing of his, a hostile environment stays data.
 # shellcheck source-path=SCRIPTDIR disable=SC2016  # scripts for other shells
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/slurm_case.sh"
 
 as_nobody() { "$tests/cluster" exec "$SLURMSCOPE_CLUSTER" -u nobody login "$@"; }
 
