@@ -1,0 +1,25 @@
+# Unit tests of the recorder and of the MPI wrappers, against memory and a fake MPI.
+if HAVE_GTEST
+check_PROGRAMS += recorder_test
+recorder_test_SOURCES = tests/unit/recorder_test.cc profiler/preload/attach.cc profiler/preload/log.cc \
+  profiler/preload/process_facts.cc profiler/preload/recorder.cc proto/settings.cc
+recorder_test_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS) -DSLURMSCOPE_PRELOAD
+recorder_test_LDADD = $(GTEST_LIBS)
+TESTS += recorder_test
+
+WRAPPER_TEST_SOURCES = tests/unit/wrapper_test.cc profiler/mpi/backend.cc profiler/mpi/communicators.cc
+if HAVE_OPENMPI
+check_PROGRAMS += wrapper_openmpi_test
+wrapper_openmpi_test_SOURCES = $(WRAPPER_TEST_SOURCES)
+wrapper_openmpi_test_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS) $(openmpi_CPPFLAGS)
+wrapper_openmpi_test_LDADD = $(GTEST_LIBS)
+TESTS += wrapper_openmpi_test
+endif
+if HAVE_MPICH
+check_PROGRAMS += wrapper_mpich_test
+wrapper_mpich_test_SOURCES = $(WRAPPER_TEST_SOURCES)
+wrapper_mpich_test_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS) $(mpich_CPPFLAGS)
+wrapper_mpich_test_LDADD = $(GTEST_LIBS)
+TESTS += wrapper_mpich_test
+endif
+endif

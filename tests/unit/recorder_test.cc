@@ -1,0 +1,394 @@
+// The recorder on its own: files, rings, definitions, and everything that can go wrong with them.
+//
+// Compiled with the recorder's sources; what lifecycle.cc would read from the environment is set here.
+// Each test runs in a process of its own, because the recorder is one per process.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "profiler/preload/raw_syscall.h"
+#include "profiler/preload/recorder_state.h"
+
+namespace slurmscope {
+
+bool load_library_state() { return library_state.enabled; }
+void start_sampler() {}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+#define REQUIRE(condition)                                          \
+  do {                                                              \
+    if (!(condition)) {                                             \
+      dprintf(2, "recorder_test:%d: %s\n", __LINE__, #condition);   \
+      _exit(1);                                                     \
+    }                                                               \
+  } while (0)
+
+std::string spool;
+
+template <typename Body> int in_child(Body body) {
+  pid_t child = fork();
+  if (child == 0) {
+    body();
+    _exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+class RecorderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char path[] = "/dev/shm/slurmscope-test.XXXXXX";
+    spool = mkdtemp(path);
+    library_state.settings = Settings();
+    library_state.settings.ring_kib = 64;  // 1024 events
+    library_state.enabled = true;
+    strcpy(library_state.spool, spool.c_str());
+    library_state.page_is_wiped = raw::wipe_on_fork(&process_state, sizeof(process_state));
+  }
+  void TearDown() override { fs::remove_all(spool); }
+};
+
+bool record(uint64_t bytes = 0) {
+  Recording recording(kCall_MPI_Send);
+  Event *event = recording.finish();
+  if (event == nullptr) return false;
+  event->bytes = bytes;
+  recording.publish();
+  return true;
+}
+
+template <typename File> File *map(const std::string &name) {
+  int fd = open((spool + "/" + name).c_str(), O_RDWR);
+  if (fd < 0) return nullptr;
+  size_t size = fs::file_size(spool + "/" + name);
+  void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  return static_cast<File *>(memory);
+}
+std::string own(const char *prefix, pid_t pid = getpid()) { return prefix + std::to_string(pid) + "-0"; }
+RingFile *ring(int index = 0, pid_t pid = getpid()) { return map<RingFile>(own("ring-", pid) + "-" + std::to_string(index)); }
+size_t files() { return static_cast<size_t>(std::distance(fs::directory_iterator(spool), fs::directory_iterator())); }
+size_t descriptors() {
+  return static_cast<size_t>(std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()));
+}
+uint64_t lost(const RingFile *file, LossReason reason) { return file->lost[static_cast<size_t>(reason)]; }
+
+DrainState *make_drain() {
+  std::string path = spool + "/drain";
+  int fd = open(path.c_str(), O_RDWR | O_CREAT, 0600);
+  REQUIRE(ftruncate(fd, sizeof(DrainState)) == 0);
+  close(fd);
+  auto *drain = map<DrainState>("drain");
+  drain->heartbeat = 1;
+  drain->ready = 1;
+  return drain;
+}
+
+TEST_F(RecorderTest, EventsAreInTheFileAndNothingElseChanged) {
+  EXPECT_EQ(in_child([] {
+              umask(0777);
+              size_t before = descriptors();
+              errno = 77;
+              for (uint64_t i = 0; i < 10; i++) REQUIRE(record(i));
+              REQUIRE(errno == 77);
+              REQUIRE(descriptors() == before);
+              umask(022);
+              for (const auto &entry : fs::directory_iterator(spool))
+                REQUIRE((fs::status(entry).permissions() & fs::perms::mask) == fs::perms(0600));
+              RingFile *file = ring();
+              REQUIRE(file->magic == kRingMagic && file->ready == 1 && file->event_count == 1024);
+              REQUIRE(file->events.head == 10);
+              auto *events = reinterpret_cast<Event *>(reinterpret_cast<uint8_t *>(file) + file->event_offset);
+              for (uint64_t i = 0; i < 10; i++)
+                REQUIRE(events[i].bytes == i && events[i].call == kCall_MPI_Send && events[i].start <= events[i].end);
+              auto *process = map<ProcessFile>(own("proc-"));
+              REQUIRE(process->magic == kProcessMagic && process->ready == 1);
+              REQUIRE(process->pid == static_cast<uint32_t>(getpid()) && process->start_time != 0);
+              REQUIRE(strstr(process->exe, "recorder_test") != nullptr && process->directory[0] == '/');
+              REQUIRE(process->command_line_size > 0 && process->cpu_mask[0] != 0);
+            }),
+            0);
+}
+
+TEST_F(RecorderTest, WithoutADrainerAFullRingDropsAndCounts) {
+  EXPECT_EQ(in_child([] {
+              int recorded = 0;
+              for (int i = 0; i < 1500; i++) recorded += record();
+              REQUIRE(recorded == 1024);
+              REQUIRE(ring()->events.head == 1024 && lost(ring(), LossReason::kRingFull) == 476);
+              ring()->events.tail = 600;  // a late drainer makes room
+              REQUIRE(record() && ring()->events.head == 1025);
+            }),
+            0);
+}
+
+TEST_F(RecorderTest, WaitsForALivingDrainerAndLosesNothing) {
+  EXPECT_EQ(in_child([] {
+              DrainState *drain = make_drain();
+              REQUIRE(record());
+              RingFile *file = ring();
+              std::atomic<bool> over = false;
+              std::thread drainer([&] {
+                while (!over) {
+                  drain->heartbeat++;
+                  uint64_t head = file->events.head, tail = file->events.tail;
+                  if (head - tail == file->event_count) file->events.tail = tail + 100;  // only when it is full
+                  usleep(100);
+                }
+              });
+              for (int i = 1; i < 5000; i++) REQUIRE(record());
+              over = true;
+              drainer.join();
+              REQUIRE(file->events.head == 5000 && lost(file, LossReason::kRingFull) == 0);
+              REQUIRE(file->stalls > 0 && file->stall_ticks > 0);
+              REQUIRE(drain->wake > 0);
+            }),
+            0);
+}
+
+TEST_F(RecorderTest, GivesUpOnADrainerThatIsGone) {
+  EXPECT_EQ(in_child([] {
+              make_drain()->gone = 1;
+              for (int i = 0; i < 1100; i++) record();
+              REQUIRE(lost(ring(), LossReason::kRingFull) == 76 && ring()->stalls == 0);
+            }),
+            0);
+}
+
+TEST_F(RecorderTest, GivesUpOnADrainerWithoutHeartbeatOnce) {
+  EXPECT_EQ(in_child([] {
+              DrainState *drain = make_drain();
+              timespec from, to;
+              clock_gettime(CLOCK_MONOTONIC, &from);
+              for (int i = 0; i < 1100; i++) record();
+              clock_gettime(CLOCK_MONOTONIC, &to);
+              REQUIRE(to.tv_sec - from.tv_sec >= 4 && to.tv_sec - from.tv_sec <= 8);
+              REQUIRE(lost(ring(), LossReason::kRingFull) == 76 && ring()->stalls == 1);
+              drain->heartbeat++;  // a successor
+              ring()->events.tail = 1024;
+              REQUIRE(record());
+            }),
+            0);
+}
+
+TEST_F(RecorderTest, AForksChildHasFilesOfItsOwn) {
+  EXPECT_EQ(in_child([] {
+              for (int i = 0; i < 5; i++) REQUIRE(record());
+              pid_t child = fork();
+              if (child == 0) {
+                std::thread other([] { REQUIRE(record()); });  // attaches before the thread that forked
+                other.join();
+                for (int i = 0; i < 3; i++) REQUIRE(record());
+                REQUIRE(ring(0)->events.head + ring(1)->events.head == 4);
+                _exit(0);
+              }
+              int status;
+              waitpid(child, &status, 0);
+              REQUIRE(status == 0);
+              REQUIRE(record() && ring()->events.head == 6);
+              REQUIRE(ring(0, child) != nullptr && ring(0, child)->pid == static_cast<uint32_t>(child));
+              // A child that records nothing leaves nothing.
+              size_t before = files();
+              child = fork();
+              if (child == 0) _exit(0);
+              waitpid(child, &status, 0);
+              REQUIRE(files() == before);
+            }),
+            0);
+}
+
+TEST_F(RecorderTest, AThreadsRingIsTakenOverByTheNext) {
+  EXPECT_EQ(in_child([] {
+              REQUIRE(record());
+              for (int i = 0; i < 20; i++)
+                std::thread([] {
+                  REQUIRE(record());
+                  RingFile *file = thread_local_state()->recorder->file;
+                  retire_thread(thread_local_state()->recorder);
+                  REQUIRE(file->retired == 1);
+                  REQUIRE(!record());  // the thread is over
+                }).join();
+              REQUIRE(files() == 3);
+              REQUIRE(ring(1)->events.head == 20);
+              // Twenty announcements of a thread.
+              RingFile *file = ring(1);
+              REQUIRE(file->definitions.head == 20 * sizeof(ThreadDefinition));
+            }),
+            0);
+}
+
+TEST_F(RecorderTest, ThreadsBeyondTheLimitAreCounted) {
+  EXPECT_EQ(in_child([] {
+              library_state.settings.max_rings = 1;
+              REQUIRE(record());
+              std::thread([] {
+                for (int i = 0; i < 10; i++) REQUIRE(!record());
+              }).join();
+              REQUIRE(files() == 2);
+              REQUIRE(map<ProcessFile>(own("proc-"))->lost[static_cast<size_t>(LossReason::kNoRing)] == 10);
+            }),
+            0);
+}
+
+TEST_F(RecorderTest, WithoutDescriptorsNothingIsRecordedAndNothingHappens) {
+  EXPECT_EQ(in_child([] {
+              rlimit none = {0, 0};
+              setrlimit(RLIMIT_NOFILE, &none);
+              errno = 5;
+              for (int i = 0; i < 10; i++) REQUIRE(!record());
+              REQUIRE(errno == 5);
+            }),
+            0);
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(RecorderTest, AFileSizeLimitMakesTheRingSmallerAndRaisesNoSignal) {
+  EXPECT_EQ(in_child([] {
+              rlimit limit = {200 * 1024, 200 * 1024};
+              setrlimit(RLIMIT_FSIZE, &limit);
+              for (int i = 0; i < 100; i++) REQUIRE(record());
+              REQUIRE(ring()->event_count == 512);
+            }),
+            0);
+  EXPECT_EQ(in_child([] {
+              rlimit limit = {1024, 1024};
+              setrlimit(RLIMIT_FSIZE, &limit);
+              REQUIRE(!record());
+              REQUIRE(ring() == nullptr);
+            }),
+            0);
+}
+
+TEST_F(RecorderTest, AMissingSpoolIsNoTrouble) {
+  EXPECT_EQ(in_child([] {
+              strcpy(library_state.spool, "/nonexistent/spool");
+              for (int i = 0; i < 10; i++) REQUIRE(!record());
+            }),
+            0);
+  EXPECT_EQ(in_child([] {
+              library_state.enabled = false;
+              REQUIRE(!record());
+            }),
+            0);
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(RecorderTest, SitesHaveOneIdEachAndADefinition) {
+  EXPECT_EQ(in_child([] {
+              REQUIRE(record());
+              uint64_t before = ring()->definitions.head;
+              std::vector<uint32_t> ids;
+              for (uintptr_t i = 1; i <= 100; i++)
+                ids.push_back(recorder_link->site_id(reinterpret_cast<void *>(0x400000 + i * 5)));
+              for (uintptr_t i = 1; i <= 100; i++)
+                REQUIRE(recorder_link->site_id(reinterpret_cast<void *>(0x400000 + i * 5)) == ids[i - 1]);
+              std::sort(ids.begin(), ids.end());
+              REQUIRE(ids[0] > 0 && std::unique(ids.begin(), ids.end()) == ids.end());
+              REQUIRE(ring()->definitions.head - before == 100 * (sizeof(SiteDefinition) + 8));
+              // A program with more call sites than the table holds: the rest are unknown, not wrong.
+              uint32_t unknown = 0;
+              ring()->definitions.tail = 0;
+              for (uintptr_t i = 0; i < 20000; i++) {
+                ring()->definitions.tail = ring()->definitions.head.load();
+                unknown += recorder_link->site_id(reinterpret_cast<void *>(0x10000000 + i * 5)) == 0;
+              }
+              REQUIRE(unknown > 0 && unknown < 20000);
+            }),
+            0);
+}
+
+TEST_F(RecorderTest, DefinitionsGoRoundInOnePiece) {
+  EXPECT_EQ(in_child([] {
+              REQUIRE(record());
+              RingFile *file = ring();
+              auto *bytes = reinterpret_cast<uint8_t *>(file) + file->definition_offset;
+              uint64_t at = file->definitions.head, round = 0;
+              struct Record {
+                DefinitionHeader header;
+                uint64_t number, filler[150];
+              } made = {};
+              for (uint64_t i = 0; i < 2000; i++) {
+                uint32_t size = 16 + 8 * static_cast<uint32_t>(i * 7 % 150);
+                made.header = {size, DefinitionKind::kFile, 0};
+                made.number = i;
+                REQUIRE(define(&made.header));
+                auto *found = reinterpret_cast<Record *>(bytes + (at & (file->definition_bytes - 1)));
+                if (found->header.kind == DefinitionKind::kPadding) {
+                  at += found->header.size;
+                  REQUIRE((at & (file->definition_bytes - 1)) == 0);
+                  round++;
+                  found = reinterpret_cast<Record *>(bytes);
+                }
+                REQUIRE(found->header.size == size && found->number == i);
+                at += size;
+                REQUIRE(file->definitions.head == at);
+                file->definitions.tail = at;
+              }
+              REQUIRE(round >= 4);
+              made.header.size = static_cast<uint32_t>(file->definition_bytes) + 8;  // never fits
+              REQUIRE(!define(&made.header) && lost(file, LossReason::kDefinition) == 1);
+            }),
+            0);
+}
+
+TEST_F(RecorderTest, NotesBeforeTheFirstRingAreKept) {
+  EXPECT_EQ(in_child([] {
+              note("something about this process");
+              REQUIRE(record());
+              auto *file = ring();
+              auto *header = reinterpret_cast<DefinitionHeader *>(reinterpret_cast<uint8_t *>(file) +
+                                                                  file->definition_offset + sizeof(ThreadDefinition));
+              REQUIRE(header->kind == DefinitionKind::kNote);
+              auto *made = reinterpret_cast<NoteDefinition *>(header);
+              REQUIRE(std::string(reinterpret_cast<char *>(made + 1), made->text_size) == "something about this process");
+            }),
+            0);
+}
+
+TEST_F(RecorderTest, ACallInsideACallIsNested) {
+  EXPECT_EQ(in_child([] {
+              Recording outer(kCall_MPI_Send);
+              REQUIRE(is_nested());
+              { Hidden hidden; REQUIRE(is_nested()); }
+              REQUIRE(is_nested() && outer.finish() != nullptr && is_nested());
+              outer.publish();
+            }),
+            0);
+}
+
+TEST_F(RecorderTest, ManyThreadsLoseNothing) {
+  EXPECT_EQ(in_child([] {
+              std::vector<std::thread> threads;
+              std::atomic<int> ready = 0;
+              REQUIRE(record());
+              for (int t = 0; t < 8; t++)
+                threads.emplace_back([&] {
+                  ready++;
+                  while (ready < 8) sched_yield();
+                  for (int i = 0; i < 200; i++) REQUIRE(record());
+                });
+              for (auto &thread : threads) thread.join();
+              uint64_t total = 0;
+              for (int k = 0; k < 9; k++) total += ring(k)->events.head;
+              REQUIRE(total == 1601);
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace slurmscope
