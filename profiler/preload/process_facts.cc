@@ -142,17 +142,26 @@ uint64_t read_start_time() {
   return value;
 }
 
+// Line by line through a small buffer: threads may have small stacks. A line that does not fit is cut.
 void read_cpu_mask(ProcessFile *file) {
-  char text[8192];
-  size_t size = read_file("/proc/self/status", text, sizeof(text) - 1);
-  text[size] = 0;
-  const char *line = strstr(text, "Cpus_allowed_list:");
-  if (line == nullptr) return;
-  line += strlen("Cpus_allowed_list:");
-  line += strspn(line, " \t");
-  size_t length = strcspn(line, "\n");
-  if (length >= sizeof(file->cpu_mask)) length = sizeof(file->cpu_mask) - 1;
-  memcpy(file->cpu_mask, line, length);
+  constexpr const char *kKey = "Cpus_allowed_list:";
+  char buffer[512], line[sizeof(file->cpu_mask) + 32];
+  size_t used = 0;
+  int fd = raw::open("/proc/self/status", O_RDONLY);
+  if (fd < 0) return;
+  for (long n; (n = raw::read(fd, buffer, sizeof(buffer))) > 0;) {
+    for (long i = 0; i < n; i++) {
+      if (buffer[i] != '\n') {
+        if (used < sizeof(line) - 1) line[used++] = buffer[i];
+        continue;
+      }
+      line[used] = 0;
+      used = 0;
+      const char *value = after_prefix(line, kKey);
+      if (value != nullptr) copy_text(file->cpu_mask, sizeof(file->cpu_mask), value + strspn(value, " \t"));
+    }
+  }
+  raw::close(fd);
 }
 
 // Name of the executable without its directory; empty if unknown.
