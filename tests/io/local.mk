@@ -14,4 +14,4 @@ tests_unit_io_test_LDADD = $(GTEST_LIBS)
 endif
 
 EXTRA_DIST += tests/io/known_io.c tests/io/known_io.expected tests/io/io_lib.sh \
-  tests/io/test_bystanders.sh tests/io/test_events.sh
+  tests/io/test_bystanders.sh tests/io/test_events.sh tests/io/test_report.py

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""The way of known I/O through the whole tool: `slurmscope record`, then `report --json`.
+
+What files[] and calls[] must say is summed up from known_io.expected, the list that test_events.sh
+compares with the rings. Both modes must agree on it.
+"""
+import collections
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SLURMSCOPE = pathlib.Path(os.environ["STAGE"]) / "bin" / "slurmscope"
+OPENS = {"open", "openat", "creat", "fopen"}
+READS = {"read", "pread", "readv", "preadv", "preadv2", "fread"}
+WRITES = {"write", "pwrite", "writev", "pwritev", "pwritev2", "fwrite"}
+FILE_KEYS = ("opens", "reads", "writes", "bytes_read", "bytes_written")
+
+passed = failed = 0
+
+
+def check(what, got, wanted):
+    global passed, failed
+    if got == wanted:
+        passed += 1
+        return
+    failed += 1
+    print(f"FAIL {what}")
+    if isinstance(wanted, dict) and isinstance(got, dict):
+        for key in sorted(set(got) | set(wanted)):
+            if got.get(key) != wanted.get(key):
+                print(f"  {key}: got {got.get(key)}, wanted {wanted.get(key)}")
+    else:
+        print(f"  got {got}, wanted {wanted}")
+
+
+def expected(part):
+    """Files and calls of one part, each process by itself, as multisets of sums."""
+    files, calls = collections.Counter(), collections.Counter()
+    lines, wanted = (HERE / "known_io.expected").read_text().splitlines(), False
+    for line in lines:
+        if line.startswith("["):
+            wanted = line == f"[{part}]"
+        elif wanted and line and not line.startswith("#"):
+            process, call, _, size, _, _, path = line.split(" ", 6)
+            size = int(size.split("=")[1])
+            calls[call, "count"] += 1
+            calls[call, "bytes"] += size
+            if path != "-":
+                files[process, path, "opens"] += call in OPENS
+                files[process, path, "reads"] += call in READS
+                files[process, path, "writes"] += call in WRITES
+                files[process, path, "bytes_read"] += size if call in READS else 0
+                files[process, path, "bytes_written"] += size if call in WRITES else 0
+    rows = sorted({(process, path) for process, path, _ in files})
+    return sorted((path, *(files[process, path, key] for key in FILE_KEYS)) for process, path in rows), calls
+
+
+def record(directory, mode, parts, settings=""):
+    run, work = directory / "run", directory / "work"
+    shutil.rmtree(run, ignore_errors=True)
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    done = subprocess.run(
+        [SLURMSCOPE, "record", "--mode", mode, "--settings", "io_calls=0,io_bytes=0" + settings, "-o", run, "--",
+         directory / "known_io", *parts], cwd=work, capture_output=True, text=True, timeout=300)
+    if done.returncode != 0:
+        check(f"{mode} {parts}: exit status ({done.stderr.strip()})", done.returncode, 0)
+        return None, work
+    report = subprocess.run([SLURMSCOPE, "report", "--json", run], capture_output=True, text=True, timeout=300)
+    check(f"{mode} {parts}: report's exit status ({report.stderr.strip()})", report.returncode, 0)
+    return (json.loads(report.stdout) if report.returncode == 0 else None), work
+
+
+def files_of(report, work):
+    def short(path):
+        return "." if path == str(work) else path.removeprefix(f"{work}/")
+
+    return sorted((short(entry["path"]), *(entry[key] for key in FILE_KEYS)) for entry in report["files"])
+
+
+def calls_of(report):
+    calls = collections.Counter()
+    for process in report["ranks"] + report["processes"]:
+        for call in process["calls"]:
+            calls[call["name"], "count"] += call["count"]
+            calls[call["name"], "bytes"] += call["bytes"]
+    return calls
+
+
+def main():
+    if not SLURMSCOPE.exists():
+        print(f"no {SLURMSCOPE}")
+        return 1
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="slurmscope-io."))
+    try:
+        compiler = os.environ.get("CC", "gcc").split()
+        subprocess.run([*compiler, "-O2", "-D_FORTIFY_SOURCE=2", "-pthread", "-o", directory / "known_io",
+                        HERE / "known_io.c"], check=True)
+        for mode in ("trace", "summary"):
+            for part in ("posix", "wide", "duplicates", "streams", "excluded", "children"):
+                report, work = record(directory, mode, [part])
+                if report is None:
+                    continue
+                files, calls = expected(part)
+                check(f"{mode} {part}: files", files_of(report, work), files)
+                check(f"{mode} {part}: calls", dict(calls_of(report)), dict(calls))
+                check(f"{mode} {part}: losses", report["losses"], [])
+            report, work = record(directory, mode, ["threads"])
+            if report is not None:
+                wanted = sorted([(".", 0, 0, 0, 0, 0)] + [(f"work{i}", 1, 0, 1000, 0, 8000) for i in range(4)])
+                check(f"{mode} threads: files", files_of(report, work), wanted)
+        # More files than there are ids: the rest under one name (known_io checks what memory it costs).
+        report, work = record(directory, "summary", ["many"])
+        if report is not None:
+            files = files_of(report, work)
+            check("many: files", len(files), 65536)
+            check("many: other files", [f[1] for f in files if f[0] == "(other files)"], [465])
+            check("many: opens", sum(f[1] for f in files), 66000)
+            check("many: losses", report["losses"], [])
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
