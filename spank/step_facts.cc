@@ -99,6 +99,9 @@ void append_items(spank_t spank, StepFacts *facts) {
   if (facts->restart > 0) append_number(info, "restart", facts->restart);
   if (facts->is_het) append_number(info, "het_group", facts->het_group);
   append_info(info, "starter", "slurm");
+  // The drainer watches who started it and leaves when that process is gone: slurmstepd itself, not the
+  // short-lived child that has become the user and looks the same from outside.
+  append_number(info, "starter_pid", static_cast<uint64_t>(getpid()));
   append_command(spank, info);
 }
 

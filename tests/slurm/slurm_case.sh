@@ -64,7 +64,7 @@ no_traces() { [ ! -e "$1" ] || fail "$1 exists: $(ls "$1")"; }
 nothing_left() {
   local node left
   for node in bm1 bm2 vm1 vm2; do
-    left=$("$tests/cluster" exec "$SLURMSCOPE_CLUSTER" "$node" sh -c 'ls -d /dev/shm/slurmscope-* 2>/dev/null; pgrep -x sleep')
+    left=$("$tests/cluster" exec "$SLURMSCOPE_CLUSTER" "$node" sh -c 'ls -d /dev/shm/slurmscope-* 2>/dev/null; pgrep -lx "sleep|slurmscope-drai"')
     [ -z "$left" ] || fail "left on $node: $left"
   done
 }

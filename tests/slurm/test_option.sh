@@ -32,7 +32,7 @@ done
 trace=slurmscope-$job/step0.bm2.sst
 for line in "job=$job" step=0 'job_name=my job' user=root uid=0 host=bm2 partition=baremetal 'node_list=bm\[1-2\]' \
   nodes=2 node_id=1 tasks=2 local_tasks=1 starter=slurm settings=summary,io_calls=7 file=step0.bm2 \
-  "output=$work/slurmscope-$job" "submit_dir=$work" 'command=.*env' cluster=throwaway drainer=alive 'drainer_oom: 0'; do
+  "output=$work/slurmscope-$job" "submit_dir=$work" 'command=.*env' cluster=throwaway drainer=alive starter_is=slurmstepd 'drainer_oom: 0'; do
   contains "$trace" "^$line\$"
 done
 contains "$trace" '^task=1 pid=[0-9]* status=0$'

@@ -127,6 +127,7 @@ TEST_F(Hooks, AWholeStep) {
     for (const char *line : {"job=42\n", "step=0\n", "local_tasks=10,11\n", "tasks=2\n", "settings=summary\n",
                              "command=./a.out line?break\n", "job_name=evil?uid=0\n", "starter=slurm\n"})
       EXPECT_THAT(info, HasSubstr(line));
+    EXPECT_THAT(info, HasSubstr("starter_pid=" + std::to_string(getpid()) + "\n"));
     EXPECT_THAT(info, HasSubstr("output=" + (base / "job/slurmscope-42").string() + "\n"));
     EXPECT_EQ(info.find("\nuid="), info.rfind("\nuid=")) << "the job's name made a line of its own";
   });
