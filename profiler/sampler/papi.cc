@@ -7,8 +7,9 @@
 #include "config.h"
 #include "profiler/sampler/papi_users.h"
 #ifdef HAVE_PAPI
-#include <papi.h>
 #include <pthread.h>
+
+#include "profiler/sampler/papi_library.h"
 #endif
 
 namespace slurmscope {
@@ -65,7 +66,7 @@ bool is_ready, is_child;
 unsigned long thread_number() { return static_cast<unsigned long>(pthread_self()); }
 
 const char *component_name(int component) {
-  const PAPI_component_info_t *info = PAPI_get_component_info(component);
+  const PAPI_component_info_t *info = papi.get_component_info(component);
   return info != nullptr ? info->name : "";
 }
 
@@ -73,18 +74,18 @@ const char *component_name(int component) {
 void note_error(const char *name, int error) {
   char reason[1024];
   const char *prefix_end = strstr(name, ":::");
-  for (int i = 0; i < PAPI_num_components(); i++) {
-    const PAPI_component_info_t *info = PAPI_get_component_info(i);
+  for (int i = 0; i < papi.num_components(); i++) {
+    const PAPI_component_info_t *info = papi.get_component_info(i);
     if (info == nullptr || info->disabled == 0 || info->disabled_reason[0] == '\0') continue;
     bool is_its = prefix_end != nullptr ? strncmp(info->name, name, static_cast<size_t>(prefix_end - name)) == 0 &&
                                               info->name[prefix_end - name] == '\0'
                                         : strcmp(info->name, "perf_event") == 0;
     if (!is_its) continue;
-    snprintf(reason, sizeof reason, "%s (%s: %.500s)", PAPI_strerror(error), info->name, info->disabled_reason);
+    snprintf(reason, sizeof reason, "%s (%s: %.500s)", papi.strerror(error), info->name, info->disabled_reason);
     note_counter(name, reason);
     return;
   }
-  note_counter(name, PAPI_strerror(error));
+  note_counter(name, papi.strerror(error));
 }
 
 bool define_counter(Counter *counter) {
@@ -105,18 +106,18 @@ bool define_counter(Counter *counter) {
 
 void discard_set(int *event_set) {
   if (*event_set == PAPI_NULL) return;
-  PAPI_cleanup_eventset(*event_set);
-  PAPI_destroy_eventset(event_set);
+  papi.cleanup_eventset(*event_set);
+  papi.destroy_eventset(event_set);
   *event_set = PAPI_NULL;
 }
 
 /// A new event set with what of `counters` can be added to it, in order; the rest is noted and removed.
 int make_set(Counter *counters, int *count, bool speaks) {
   int event_set = PAPI_NULL;
-  if (PAPI_create_eventset(&event_set) != PAPI_OK) return PAPI_NULL;
+  if (papi.create_eventset(&event_set) != PAPI_OK) return PAPI_NULL;
   int kept = 0;
   for (int i = 0; i < *count; i++) {
-    int error = PAPI_add_named_event(event_set, counters[i].name);
+    int error = papi.add_named_event(event_set, counters[i].name);
     if (error == PAPI_OK) {
       if (kept != i) counters[kept] = counters[i];
       kept++;
@@ -133,8 +134,8 @@ void probe_thread_counters() {
   if (thread_count == 0) return;
   int event_set = make_set(thread_counters, &thread_count, true);
   long long values[kMaxCounters];
-  int error = thread_count == 0 ? PAPI_OK : PAPI_start(event_set);
-  if (error == PAPI_OK && thread_count != 0) error = PAPI_stop(event_set, values);
+  int error = thread_count == 0 ? PAPI_OK : papi.start(event_set);
+  if (error == PAPI_OK && thread_count != 0) error = papi.stop(event_set, values);
   discard_set(&event_set);
   if (error == PAPI_OK) return;
   for (int i = 0; i < thread_count; i++) note_error(thread_counters[i].name, error);
@@ -145,14 +146,14 @@ void start_process_set(int component) {
   if (process_set_count == static_cast<int>(sizeof process_sets / sizeof process_sets[0])) return;
   ProcessSet *set = &process_sets[process_set_count];
   *set = {component, PAPI_NULL, 0, false, {}};
-  if (PAPI_create_eventset(&set->event_set) != PAPI_OK) return;
+  if (papi.create_eventset(&set->event_set) != PAPI_OK) return;
   for (int i = 0; i < process_count; i++) {
     if (process_counters[i].component != component) continue;
-    int error = PAPI_add_named_event(set->event_set, process_counters[i].name);
+    int error = papi.add_named_event(set->event_set, process_counters[i].name);
     if (error == PAPI_OK) set->counters[set->count++] = i;
     else note_error(process_counters[i].name, error);
   }
-  int error = set->count == 0 ? PAPI_OK : PAPI_start(set->event_set);
+  int error = set->count == 0 ? PAPI_OK : papi.start(set->event_set);
   if (error == PAPI_OK && set->count != 0) {
     set->is_running = true;
     process_set_count++;
@@ -167,20 +168,21 @@ bool initialize_papi(const char **reason) {
     *reason = "not counted in a process that was forked while counting";
     return false;
   }
-  if (PAPI_is_initialized() != PAPI_NOT_INITED || application_uses_papi()) {
+  if (!load_papi(reason)) return false;
+  if (papi.is_initialized() != PAPI_NOT_INITED || application_uses_papi()) {
     *reason = "the program uses PAPI itself, so it is left to it";
     return false;
   }
-  PAPI_set_debug(PAPI_QUIET);
-  int version = PAPI_library_init(PAPI_VER_CURRENT);
+  papi.set_debug(PAPI_QUIET);
+  int version = papi.library_init(PAPI_VER_CURRENT);
   if (version != PAPI_VER_CURRENT) {
-    *reason = version > 0 ? "this PAPI has another version than the one built against" : PAPI_strerror(version);
+    *reason = version > 0 ? "this PAPI has another version than the one built against" : papi.strerror(version);
     return false;
   }
-  PAPI_set_debug(PAPI_QUIET);
-  int error = PAPI_thread_init(thread_number);
+  papi.set_debug(PAPI_QUIET);
+  int error = papi.thread_init(thread_number);
   if (error != PAPI_OK) {
-    *reason = PAPI_strerror(error);
+    *reason = papi.strerror(error);
     return false;
   }
   return true;
@@ -197,9 +199,9 @@ bool start_counters(const SamplerHost *sampler_host) {
     return false;
   }
   for_each_name(names, [](const char *name) {
-    int code = 0, error = PAPI_event_name_to_code(name, &code);
+    int code = 0, error = papi.event_name_to_code(name, &code);
     if (error != PAPI_OK) return note_error(name, error);
-    int component = PAPI_get_event_component(code);
+    int component = papi.get_event_component(code);
     if (component < 0) return note_error(name, component);
     bool is_thread = strcmp(component_name(component), "perf_event") == 0;
     int *count = is_thread ? &thread_count : &process_count;
@@ -226,17 +228,17 @@ bool start_thread_counters(ThreadCounters *counters) {
   if (!is_ready || thread_count == 0) return false;
   int count = thread_count;
   counters->event_set = make_set(thread_counters, &count, false);
-  int error = count == thread_count ? PAPI_start(counters->event_set) : PAPI_ECNFLCT;
+  int error = count == thread_count ? papi.start(counters->event_set) : PAPI_ECNFLCT;
   counters->is_running = error == PAPI_OK;
   if (counters->is_running) {
     // The first read allocates what PAPI keeps per thread; later ones happen in the signal handler.
     long long values[kMaxCounters];
-    PAPI_read(counters->event_set, values);
+    papi.read(counters->event_set, values);
     return true;
   }
   discard_set(&counters->event_set);
   char text[256];
-  snprintf(text, sizeof text, "counters: not started in a thread: %s", PAPI_strerror(error));
+  snprintf(text, sizeof text, "counters: not started in a thread: %s", papi.strerror(error));
   host->note(text);
   return false;
 }
@@ -244,7 +246,7 @@ bool start_thread_counters(ThreadCounters *counters) {
 int read_thread_counters(const ThreadCounters *counters, int64_t *values) {
   static_assert(sizeof(long long) == sizeof(int64_t));
   if (!counters->is_running) return 0;
-  return PAPI_read(counters->event_set, reinterpret_cast<long long *>(values)) == PAPI_OK ? thread_count : 0;
+  return papi.read(counters->event_set, reinterpret_cast<long long *>(values)) == PAPI_OK ? thread_count : 0;
 }
 
 int read_process_counters(int count, int64_t *values) {
@@ -252,7 +254,7 @@ int read_process_counters(int count, int64_t *values) {
   for (int s = 0; s < process_set_count; s++) {
     ProcessSet *set = &process_sets[s];
     long long read[kMaxCounters];
-    if (!set->is_running || PAPI_read(set->event_set, read) != PAPI_OK) continue;
+    if (!set->is_running || papi.read(set->event_set, read) != PAPI_OK) continue;
     bool is_software = strcmp(component_name(set->component), "sde") == 0;
     for (int i = 0; i < set->count; i++) {
       Counter *counter = &process_counters[set->counters[i]];
@@ -271,9 +273,9 @@ void stop_thread_counters(ThreadCounters *counters) {
   if (!counters->is_running) return;
   counters->is_running = false;
   long long values[kMaxCounters];
-  PAPI_stop(counters->event_set, values);
+  papi.stop(counters->event_set, values);
   discard_set(&counters->event_set);
-  PAPI_unregister_thread();
+  papi.unregister_thread();
 }
 
 void stop_counters() {
@@ -286,14 +288,14 @@ void stop_counters() {
       if (counter.id < 0) note_counter(counter.name, "the program did not register it");
     }
     long long values[kMaxCounters];
-    if (set->is_running) PAPI_stop(set->event_set, values);
+    if (set->is_running) papi.stop(set->event_set, values);
     set->is_running = false;
     discard_set(&set->event_set);
   }
 }
 
 void forget_counters() {
-  if (PAPI_is_initialized() != PAPI_NOT_INITED) is_child = true;
+  if (papi.is_initialized != nullptr && papi.is_initialized() != PAPI_NOT_INITED) is_child = true;
   is_ready = false;
   thread_count = process_count = defined_count = process_set_count = 0;
 }

@@ -4,4 +4,4 @@ EXTRA_DIST += tests/sampler/lib.sh tests/sampler/sampler_host.cc tests/sampler/t
   tests/sampler/programs/stacks.cc tests/sampler/programs/storm.cc \
   tests/sampler/programs/software_events.c tests/sampler/programs/papi_user.c \
   tests/sampler/test_record tests/sampler/programs/counted_mpi.c \
-  tests/sampler/programs/unchanged.c tests/sampler/programs/takes_signal.c
+  tests/sampler/programs/unchanged.c tests/sampler/programs/takes_signal.c tests/sampler/programs/same_names.c
