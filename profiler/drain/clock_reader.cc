@@ -4,9 +4,6 @@
 #include <time.h>
 #include <x86intrin.h>
 
-#include <fstream>
-#include <sstream>
-
 namespace slurmscope {
 namespace {
 
@@ -35,24 +32,6 @@ ClockAnchor read_anchor() {
     if (i == 0 || width < best.width) best = {before + width / 2, width, first + (second - first) / 2, wall};
   }
   return best;
-}
-
-bool has_usable_tsc(const std::string &root) {
-  std::string source;
-  std::ifstream(root + "/sys/devices/system/clocksource/clocksource0/current_clocksource") >> source;
-  if (source == "tsc") return true;
-  std::ifstream cpuinfo(root + "/proc/cpuinfo");
-  for (std::string line; std::getline(cpuinfo, line);) {
-    if (!line.starts_with("flags")) continue;
-    std::istringstream flags(line);
-    bool is_constant = false, is_nonstop = false;
-    for (std::string flag; flags >> flag;) {
-      is_constant |= flag == "constant_tsc";
-      is_nonstop |= flag == "nonstop_tsc";
-    }
-    return is_constant && is_nonstop;
-  }
-  return false;
 }
 
 void add_anchor(const ClockAnchor &anchor, ClockKind clock, v1::ClockAnchors *to) {

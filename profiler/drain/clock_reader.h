@@ -21,10 +21,6 @@ struct ClockAnchor {
 /// The tightest of a few readings of TSC, CLOCK_MONOTONIC and CLOCK_REALTIME.
 ClockAnchor read_anchor();
 
-/// True if the kernel itself keeps time by the TSC, or says that it neither stops nor changes its rate.
-/// `root` is put before /sys and /proc.
-bool has_usable_tsc(const std::string &root);
-
 /// Appends `anchor` in the ticks of `clock`.
 void add_anchor(const ClockAnchor &anchor, ClockKind clock, v1::ClockAnchors *to);
 

@@ -17,4 +17,21 @@ proto_test_CPPFLAGS = $(AM_CPPFLAGS) $(PROTOBUF_CFLAGS) $(GTEST_CFLAGS)
 proto_test_LDADD = libtest-traces.la libslurmscope-proto.la $(ZSTD_LIBS) $(GTEST_LIBS)
 $(proto_test_OBJECTS): proto/slurmscope.pb.h
 TESTS += proto_test
+
+check_LTLIBRARIES += libtest-rings.la
+libtest_rings_la_SOURCES = tests/unit/ring_maker.cc tests/unit/ring_maker.h
+libtest_rings_la_CPPFLAGS = $(AM_CPPFLAGS) $(PROTOBUF_CFLAGS)
+libtest_rings_la_LIBADD = libslurmscope-drain.la
+$(libtest_rings_la_OBJECTS): proto/slurmscope.pb.h
+
+check_PROGRAMS += drain_test
+drain_test_SOURCES = \
+  tests/unit/drain_test_support.h \
+  tests/unit/drain_worker_test.cc \
+  tests/unit/node_facts_test.cc \
+  tests/unit/resolver_test.cc
+drain_test_CPPFLAGS = $(AM_CPPFLAGS) $(PROTOBUF_CFLAGS) $(GTEST_CFLAGS)
+drain_test_LDADD = libtest-traces.la libtest-rings.la libslurmscope-drain.la libslurmscope-proto.la $(GTEST_LIBS)
+$(drain_test_OBJECTS): proto/slurmscope.pb.h
+TESTS += drain_test
 endif

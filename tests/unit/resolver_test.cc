@@ -1,0 +1,231 @@
+// Handles into communicators, world ranks and request numbers.
+#include <gtest/gtest.h>
+
+#include "profiler/drain/resolver.h"
+#include "tests/unit/ring_maker.h"
+
+namespace slurmscope::test {
+namespace {
+
+constexpr uint64_t kWorld = 0x44000000, kSub = 0x84000001, kRequest = 0x98000000;
+
+struct ResolverTest : testing::Test {
+  ResolverTest() {
+    local.size = 2;
+    local.add(0);
+    local.add(1);
+    resolver.set_world(1, &local);
+    define(communicator_record(1, kWorld, 1, {0, 1, 2, 3}));
+  }
+  bool define(const std::vector<uint8_t> &record) {
+    std::vector<uint64_t> aligned((record.size() + 7) / 8);
+    memcpy(aligned.data(), record.data(), record.size());
+    packet.Clear();
+    return resolver.define_communicator(reinterpret_cast<DefinitionHeader *>(aligned.data()), &packet);
+  }
+  static Event message(const char *name, uint64_t start, int32_t peer, uint64_t bytes, uint64_t request = 0) {
+    Event event = call_event(name, start);
+    event.flags = kEventMessage;
+    event.object = kWorld;
+    event.peer = peer;
+    event.tag = 5;
+    event.bytes = bytes;
+    event.request = request;
+    return event;
+  }
+  static Event completion(const char *name, uint64_t start, uint64_t request, int32_t peer, uint64_t bytes) {
+    Event event = message(name, start, peer, bytes, request);
+    event.kind = EventKind::kComplete;
+    event.object = 0;
+    return event;
+  }
+  TraceEvent resolve(const Event &event) { return resolver.resolve(event, &ring); }
+  static Locality locality(const TraceEvent &row) {
+    return static_cast<Locality>((row.flags & kRowLocalityMask) >> kRowLocalityShift);
+  }
+
+  v1::CallTable table;
+  CallRoles roles = CallRoles::built_in(&table);
+  LocalRanks local;
+  Resolver resolver{1, &roles};
+  Resolver::RingContext ring;
+  v1::Packet packet;
+};
+
+TEST_F(ResolverTest, NamesPeersAndLocality) {
+  EXPECT_EQ(locality(resolve(message("MPI_Send", 10, 1, 8))), Locality::kSelf);
+  EXPECT_EQ(locality(resolve(message("MPI_Send", 10, 0, 8))), Locality::kNode);
+  EXPECT_EQ(locality(resolve(message("MPI_Send", 10, 3, 8))), Locality::kOther);
+  local.size = 3;
+  EXPECT_EQ(locality(resolve(message("MPI_Send", 10, 3, 8))), Locality::kUnknown) << "one local rank is not known yet";
+  TraceEvent null = resolve(message("MPI_Send", 10, kPeerProcNull, 8));
+  EXPECT_EQ(null.peer, kPeerProcNull);
+  EXPECT_EQ(locality(null), Locality::kUnknown);
+}
+
+TEST_F(ResolverTest, TranslatesRanksOfSubcommunicators) {
+  ASSERT_TRUE(define(communicator_record(20, kSub, 0, {3, 1})));
+  ASSERT_EQ(packet.communicator().members_size(), 1);
+  EXPECT_EQ(packet.communicator().members(0).stride(), -2);
+  Event event = message("MPI_Send", 30, 0, 8);
+  event.object = kSub;
+  TraceEvent row = resolve(event);
+  EXPECT_EQ(row.peer, 3);
+  EXPECT_EQ(row.object, packet.communicator().id());
+  event.peer = 7;
+  EXPECT_EQ(resolve(event).peer, kPeerNone) << "no such rank";
+  event.object = 0xdead;
+  event.peer = 0;
+  EXPECT_EQ(resolve(event).peer, kPeerNone);
+  EXPECT_EQ(resolver.unresolved(), 2u);
+}
+
+TEST_F(ResolverTest, HandlesAreUsedAgain) {
+  ASSERT_TRUE(define(communicator_record(20, kSub, 0, {3, 1})));
+  uint32_t first = packet.communicator().id();
+  EXPECT_FALSE(define(communicator_free_record(40, kSub)));
+  ASSERT_TRUE(define(communicator_record(60, kSub, 0, {2, 1, 0})));
+  uint32_t second = packet.communicator().id();
+  EXPECT_NE(first, second);
+  EXPECT_FALSE(define(communicator_record(60, kSub, 0, {2, 1, 0}))) << "seen twice after a restart";
+  Event event = message("MPI_Send", 30, 0, 8);
+  event.object = kSub;
+  EXPECT_EQ(resolve(event).object, first);
+  EXPECT_EQ(resolve(event).peer, 3);
+  event.start = 70;
+  EXPECT_EQ(resolve(event).object, second);
+  EXPECT_EQ(resolve(event).peer, 2);
+  event.start = 50;
+  EXPECT_EQ(resolve(event).object, 0u);
+}
+
+TEST_F(ResolverTest, IntercommunicatorsPeersAreRemote) {
+  ASSERT_TRUE(define(communicator_record(20, kSub, 0, {0, 1}, {2, 3})));
+  Event event = message("MPI_Send", 30, 1, 8);
+  event.object = kSub;
+  EXPECT_EQ(resolve(event).peer, 3);
+}
+
+TEST_F(ResolverTest, RequestsLinkStartAndCompletion) {
+  Event start = message("MPI_Irecv", 10, kPeerAnySource, 0, kRequest);
+  start.site = 4;
+  TraceEvent posted = resolve(start);
+  EXPECT_NE(posted.request, 0u);
+  EXPECT_EQ(posted.flags & kRowMessage, 0) << "what arrives is said at the completion";
+  resolve(call_event("MPI_Wait", 100));
+  TraceEvent row = resolve(completion("MPI_Wait", 100, kRequest, 0, 640));
+  EXPECT_EQ(row.kind, RowKind::kCompletion);
+  EXPECT_EQ(row.call, posted.call);
+  EXPECT_EQ(row.site, 4u);
+  EXPECT_EQ(row.request, posted.request);
+  EXPECT_EQ(row.start, 10u);
+  EXPECT_EQ(row.end, 110u);
+  EXPECT_EQ(row.peer, 0);
+  EXPECT_EQ(row.bytes, 640u);
+  EXPECT_EQ(row.object, posted.object);
+  EXPECT_NE(row.flags & kRowMessage, 0);
+  EXPECT_EQ(locality(row), Locality::kNode);
+  // The handle again, for something else.
+  TraceEvent sent = resolve(message("MPI_Isend", 200, 3, 64, kRequest));
+  EXPECT_NE(sent.request, posted.request);
+  EXPECT_NE(sent.flags & kRowMessage, 0);
+  row = resolve(completion("MPI_Wait", 300, kRequest, 99, 12345));
+  EXPECT_EQ(row.call, sent.call);
+  EXPECT_EQ(row.peer, 3) << "a send's status says nothing";
+  EXPECT_EQ(row.bytes, 64u);
+  EXPECT_EQ(row.flags & kRowMessage, 0);
+  EXPECT_EQ(locality(row), Locality::kOther);
+}
+
+TEST_F(ResolverTest, CancelledReceive) {
+  TraceEvent posted = resolve(message("MPI_Irecv", 10, 3, 0, kRequest));
+  Event cancel = call_event("MPI_Cancel", 20);
+  cancel.request = kRequest;
+  resolve(cancel);
+  Event event = completion("MPI_Wait", 30, kRequest, kPeerAnySource, 0);
+  event.flags |= kEventCancelled;
+  TraceEvent row = resolve(event);
+  EXPECT_EQ(row.request, posted.request);
+  EXPECT_NE(row.flags & kRowCancelled, 0);
+  EXPECT_EQ(row.peer, 3);
+}
+
+TEST_F(ResolverTest, PersistentRequestsCountPerStart) {
+  Event make = message("MPI_Send_init", 10, 3, 256, kRequest);
+  make.flags = 0;
+  TraceEvent made = resolve(make);
+  EXPECT_EQ(made.request, 0u);
+  uint64_t before = 0;
+  for (uint64_t round = 0; round < 3; round++) {
+    Event event = call_event("MPI_Start", 100 + round * 100);
+    event.request = kRequest;
+    TraceEvent start = resolve(event);
+    EXPECT_EQ(start.peer, 3);
+    EXPECT_EQ(start.bytes, 256u);
+    EXPECT_NE(start.flags & kRowMessage, 0);
+    EXPECT_NE(start.request, before);
+    before = start.request;
+    TraceEvent end = resolve(completion("MPI_Wait", 150 + round * 100, kRequest, 0, 0));
+    EXPECT_EQ(end.request, start.request);
+    EXPECT_EQ(end.flags & kRowMessage, 0);
+  }
+  Event drop = call_event("MPI_Request_free", 900);
+  drop.request = kRequest;
+  resolve(drop);
+  EXPECT_EQ(resolve(completion("MPI_Wait", 950, kRequest, 0, 0)).request, 0u);
+}
+
+TEST_F(ResolverTest, OneHandleForManySendsThatWereCompleteAtOnce) {
+  std::vector<uint64_t> numbers;
+  for (uint64_t i = 0; i < 4; i++) numbers.push_back(resolve(message("MPI_Isend", 10 + i, 0, 1 + i, kRequest)).request);
+  for (uint64_t i = 0; i < 4; i++) {
+    TraceEvent row = resolve(completion("MPI_Waitall", 100, kRequest, 0, 0));
+    EXPECT_EQ(row.request, numbers[i]);
+    EXPECT_EQ(row.bytes, 1 + i);
+  }
+}
+
+TEST_F(ResolverTest, UnknownRequestIsNotInvented) {
+  resolve(call_event("MPI_Wait", 100));
+  TraceEvent row = resolve(completion("MPI_Wait", 100, kRequest, 0, 640));
+  EXPECT_EQ(row.request, 0u);
+  EXPECT_EQ(row.peer, kPeerNone);
+  EXPECT_EQ(row.flags & kRowMessage, 0);
+}
+
+TEST_F(ResolverTest, SavedRequestsAreKnownToASuccessor) {
+  TraceEvent posted = resolve(message("MPI_Irecv", 10, 0, 0, kRequest));
+  resolve(message("MPI_Isend", 11, 0, 7, kRequest + 1));
+  resolve(message("MPI_Isend", 12, 0, 8, kRequest + 1));
+  Resolver successor(1, &roles);
+  successor.set_world(1, &local);
+  std::vector<uint8_t> world = communicator_record(1, kWorld, 1, {0, 1, 2, 3});
+  successor.define_communicator(reinterpret_cast<DefinitionHeader *>(world.data()), &packet);
+  successor.load(resolver.save());
+  TraceEvent row = successor.resolve(completion("MPI_Wait", 100, kRequest, 0, 640), &ring);
+  EXPECT_EQ(row.request, posted.request);
+  EXPECT_EQ(row.peer, 0);
+  EXPECT_EQ(successor.resolve(completion("MPI_Wait", 100, kRequest + 1, 0, 0), &ring).bytes, 7u);
+  EXPECT_EQ(successor.resolve(completion("MPI_Wait", 100, kRequest + 1, 0, 0), &ring).bytes, 8u);
+  EXPECT_EQ(successor.resolve(message("MPI_Isend", 200, 0, 1, kRequest), &ring).request, 4u);
+}
+
+TEST_F(ResolverTest, MalformedDefinitions) {
+  std::vector<uint8_t> record = communicator_record(5, kSub, 0, {0, 1});
+  auto *fixed = reinterpret_cast<CommunicatorDefinition *>(record.data());
+  for (int32_t size : {-1, 3, 1 << 30, INT32_MAX}) {
+    fixed->size = size;
+    EXPECT_FALSE(define(record)) << size;
+  }
+  EXPECT_FALSE(define(communicator_record(5, kSub, 0, {0, -7})));
+  Event event = message("MPI_Send", 30, 0, 8);
+  event.end = 3;
+  event.call = 60000;
+  TraceEvent row = resolve(event);
+  EXPECT_EQ(row.end, row.start);
+  EXPECT_EQ(row.call, 0u);
+  EXPECT_EQ(resolver.clamped(), 1u);
+}
+
+}  // namespace
+}  // namespace slurmscope::test
