@@ -73,7 +73,9 @@ void Summary::add_call(const TraceEvent &row, CallClass call_class) {
   if (is_file_class(call_class)) {
     if (row.object != 0 && (row.flags & kRowFailed) == 0) add_file(row, call_class);
   } else if (moved && (row.flags & kRowMessage) && row.peer >= 0) {
-    if (call_class == v1::CLASS_SEND || call_class == v1::CLASS_START_SEND || call_class == v1::CLASS_SEND_RECEIVE) {
+    // LOCAL: MPI_Start of a persistent send.
+    if (call_class == v1::CLASS_SEND || call_class == v1::CLASS_START_SEND || call_class == v1::CLASS_SEND_RECEIVE ||
+        call_class == v1::CLASS_LOCAL) {
       PeerStats &peer = peers[row.peer];
       peer.sent_count++;
       peer.sent_bytes += row.bytes;
@@ -92,10 +94,14 @@ void Summary::add_receive_part(const TraceEvent &row) {
 }
 
 void Summary::add_completion(const TraceEvent &row, CallClass call_class) {
-  if (call_class == v1::CLASS_START_RECEIVE && has_moved(row)) {
+  bool is_message = (row.flags & kRowMessage) != 0;
+  // LOCAL: MPI_Start of a persistent request; only receives are messages at their completion.
+  bool is_receive = call_class == v1::CLASS_START_RECEIVE || (call_class == v1::CLASS_LOCAL && is_message);
+  bool is_send = call_class == v1::CLASS_START_SEND || (call_class == v1::CLASS_LOCAL && !is_message);
+  if (is_receive && has_moved(row)) {
     if (row.bytes != 0) stats_of({row.call, row.site, row.object, locality_of(row), 0}).bytes += row.bytes;
-    if (row.peer >= 0 && (row.flags & kRowMessage)) add_received(row);
-  } else if (call_class == v1::CLASS_START_SEND && (row.flags & kRowCancelled) && row.peer >= 0) {
+    if (row.peer >= 0 && is_message) add_received(row);
+  } else if (is_send && (row.flags & kRowCancelled) && row.peer >= 0) {
     // It was counted when it was started; sums of packets are modulo 2^64, so a packet may take back.
     stats_of({row.call, row.site, row.object, locality_of(row), size_bin(row.bytes)}).bytes -= row.bytes;
     PeerStats &peer = peers[row.peer];

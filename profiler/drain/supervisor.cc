@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <sstream>
 
 #include "proto/error.h"
@@ -81,10 +82,18 @@ void write_result(const Spool &spool, const std::string &loss) {
   spool.write_text(kResultName, loss.empty() ? "ok\n" : "lost: " + loss + "\n");
 }
 
-// The whole life of one worker; `ready` gets a byte once it follows.
+void redirect_to_null(std::initializer_list<int> descriptors) {
+  Descriptor null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (int descriptor : descriptors)
+    if (null) dup2(null.get(), descriptor);
+}
+
+// The whole life of one worker; `ready` gets a byte once it follows. What is said later is said by
+// --finish: a starter that reads our stderr to its end must not wait for ours.
 void run_worker(const Spool &spool, uint32_t starter, Descriptor *ready) {
   DrainWorker worker(&spool, {.starter_pid = starter, .ends_now = false, .probe_root = probe_root()});
   if (*ready) {
+    redirect_to_null({STDERR_FILENO});
     if (write(ready->get(), "r", 1) != 1) throw Error("the starter went away before the drainer was ready");
     *ready = Descriptor();
   }
@@ -114,6 +123,7 @@ int supervise(const Spool &spool, uint32_t starter, Descriptor ready) {
     }
     if (worker < 0) break;
     ready = Descriptor();
+    redirect_to_null({STDERR_FILENO});
     int status = 0;
     while (waitpid(worker, &status, 0) < 0 && errno == EINTR) {
     }
@@ -177,9 +187,7 @@ int drain_spool(const std::string &path, bool is_foreground) {
       ignore_signals();
       Descriptor lock = take_lock(spool);
       if (chdir("/") != 0) throw Error("cannot change to /");
-      // stdin and stdout now; stderr stays until the starter has heard the last of it.
-      int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-      for (int standard : {0, 1}) dup2(null, standard);
+      redirect_to_null({STDIN_FILENO, STDOUT_FILENO});  // stderr when the starter has heard the last of it
       code = supervise(spool, starter, std::move(ready));
     } catch (const std::exception &error) {
       fprintf(stderr, "slurmscope-drain: %s\n", error.what());

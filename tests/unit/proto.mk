@@ -26,6 +26,7 @@ $(libtest_rings_la_OBJECTS): proto/slurmscope.pb.h
 
 check_PROGRAMS += drain_test
 drain_test_SOURCES = \
+  tests/unit/drain_daemon_test.cc \
   tests/unit/drain_test_support.h \
   tests/unit/drain_worker_test.cc \
   tests/unit/node_facts_test.cc \
@@ -33,5 +34,6 @@ drain_test_SOURCES = \
 drain_test_CPPFLAGS = $(AM_CPPFLAGS) $(PROTOBUF_CFLAGS) $(GTEST_CFLAGS)
 drain_test_LDADD = libtest-traces.la libtest-rings.la libslurmscope-drain.la libslurmscope-proto.la $(GTEST_LIBS)
 $(drain_test_OBJECTS): proto/slurmscope.pb.h
+drain_test_DEPENDENCIES = libtest-traces.la libtest-rings.la libslurmscope-drain.la libslurmscope-proto.la slurmscope-drain$(EXEEXT)
 TESTS += drain_test
 endif

@@ -88,6 +88,29 @@ TEST(Summary, CancelledSendIsTakenBack) {
   EXPECT_EQ(stats_of(summary, kIsend).count, 2u);
 }
 
+TEST(Summary, PersistentRequestsCountAtEachStart) {
+  std::vector<v1::CallClass> classes = {v1::CLASS_UNKNOWN, v1::CLASS_LOCAL, v1::CLASS_LOCAL};
+  constexpr uint32_t kSendInit = 1, kStart = 2;
+  Summary summary(&classes);
+  summary.add(row_of(kSendInit, 64, 2, 0));  // as the resolver has it: no message yet
+  EXPECT_TRUE(summary.peers.empty());
+  for (int i = 0; i < 3; i++) {
+    summary.add(row_of(kStart, 64, 2));
+    TraceEvent completion = row_of(kStart, 64, 2, 0);
+    completion.kind = RowKind::kCompletion;
+    summary.add(completion);
+  }
+  summary.add(row_of(kStart, 0, 1, 0));
+  TraceEvent received = row_of(kStart, 7, 1);
+  received.kind = RowKind::kCompletion;
+  summary.add(received);
+  EXPECT_EQ(summary.peers[2].sent_count, 3u);
+  EXPECT_EQ(summary.peers[2].sent_bytes, 192u);
+  EXPECT_EQ(summary.peers[1].received_bytes, 7u);
+  EXPECT_EQ(summary.peers[1].sent_count, 0u);
+  EXPECT_EQ(stats_of(summary, kStart).bytes, 199u);
+}
+
 TEST(Summary, SendrecvCountsBothDirections) {
   Summary summary(&kClasses);
   summary.add(row_of(kSendrecv, 10, 1));
