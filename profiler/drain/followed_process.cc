@@ -54,6 +54,16 @@ bool FollowedProcess::update(const ProcessFile &file) {
   return true;
 }
 
+bool FollowedProcess::take_wait_status() {
+  std::string source;
+  std::optional<int32_t> status = watch.wait_status(&source);
+  if (!status) return false;
+  wait_status = status;
+  end_source = source;
+  is_changed = true;
+  return true;
+}
+
 v1::Packet FollowedProcess::process_packet() const {
   v1::Packet packet;
   v1::Process *process = packet.mutable_process();

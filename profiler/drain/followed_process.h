@@ -65,6 +65,8 @@ class FollowedProcess {
   /// Looks for mapped objects that are not known yet.
   void refresh_modules();
 
+  /// Asks how the ended process ended; true if that became known.
+  bool take_wait_status();
   v1::Packet process_packet() const;
   /// Reads the loss counters of its file and rings into `losses`.
   void count_losses();

@@ -128,13 +128,8 @@ bool Follower::watch_processes() {
   bool is_changed = false;
   for (const auto &process : processes_) {
     if (process->is_gone) {
-      if (process->wait_status || process->file().pid == 0) continue;
-      // The status appears when its parent has reaped it.
-      if (std::optional<int32_t> status = process->watch.wait_status()) {
-        process->wait_status = status;
-        process->end_source = "pidfd";
-        process->is_changed = is_changed = true;
-      }
+      // The status may only appear when its parent has reaped it.
+      if (!process->wait_status && process->take_wait_status()) is_changed = true;
       continue;
     }
     bool was_alive = process->watch.is_alive();  // before its file is read: the last news are in it
@@ -147,6 +142,7 @@ bool Follower::watch_processes() {
     if (!was_alive) {
       process->is_gone = process->is_changed = is_changed = true;
       process->end_ticks = ticks_now(clock_);
+      process->take_wait_status();
       must_scan_ = true;  // a ring it made just before
     }
   }

@@ -1,18 +1,16 @@
 // See process_watch.h.
 #include "profiler/drain/process_watch.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <sstream>
 #include <string>
-
-#include <fcntl.h>
 
 namespace slurmscope {
 namespace {
@@ -42,19 +40,20 @@ uint64_t own_pid_namespace() {
 
 }  // namespace
 
-uint64_t process_start_time(uint32_t pid) {
+std::string process_stat_field(uint32_t pid, int number) {
   std::string text = read_stat(pid);
   size_t at = text.rfind(')');  // the name before it may hold anything
-  if (at == std::string::npos) return 0;
-  const char *rest = text.c_str() + at + 1;
-  for (int field = 3; field <= 22 && rest != nullptr; field++) {
-    rest = std::strchr(rest, ' ');
-    if (rest != nullptr) rest++;
-  }
-  return rest != nullptr ? std::strtoull(rest, nullptr, 10) : 0;
+  if (at == std::string::npos) return "";
+  std::istringstream fields(text.substr(at + 1));
+  std::string field;
+  for (int i = 3; i <= number; i++)
+    if (!(fields >> field)) return "";
+  return field;
 }
 
-ProcessWatch::ProcessWatch(uint32_t pid, uint64_t start_time, uint64_t pid_namespace) {
+uint64_t process_start_time(uint32_t pid) { return std::strtoull(process_stat_field(pid, 22).c_str(), nullptr, 10); }
+
+ProcessWatch::ProcessWatch(uint32_t pid, uint64_t start_time, uint64_t pid_namespace) : pid_(pid), start_time_(start_time) {
   uint64_t own = own_pid_namespace();
   is_visible_ = own == 0 || pid_namespace == 0 || own == pid_namespace;
   if (!is_visible_) return;
@@ -75,12 +74,19 @@ bool ProcessWatch::is_alive() {
   return !is_gone_;
 }
 
-std::optional<int32_t> ProcessWatch::wait_status() const {
+std::optional<int32_t> ProcessWatch::wait_status(std::string *source) const {
   if (!pidfd_) return std::nullopt;
   PidfdInfo info{};
   info.mask = kPidfdInfoExit;
-  if (ioctl(pidfd_.get(), kPidfdGetInfo, &info) != 0 || (info.mask & kPidfdInfoExit) == 0) return std::nullopt;
-  return info.exit_code;
+  if (ioctl(pidfd_.get(), kPidfdGetInfo, &info) == 0 && (info.mask & kPidfdInfoExit) != 0) {
+    *source = "pidfd";
+    return info.exit_code;
+  }
+  if (process_stat_field(pid_, 3) != "Z") return std::nullopt;
+  std::string status = process_stat_field(pid_, 52);
+  if (status.empty() || process_start_time(pid_) != start_time_) return std::nullopt;
+  *source = "proc";
+  return static_cast<int32_t>(std::strtol(status.c_str(), nullptr, 10));
 }
 
 }  // namespace slurmscope

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "profiler/drain/spool.h"
 
@@ -23,14 +24,19 @@ class ProcessWatch {
   bool is_visible() const { return is_visible_; }
   /// Descriptor that becomes readable at its end; -1 if there is none.
   int descriptor() const { return pidfd_.get(); }
-  /// Wait status, once it has been reaped and if the kernel tells (6.15 or newer).
-  std::optional<int32_t> wait_status() const;
+  /// Wait status of an ended process: while it is a zombie from /proc, once it has been reaped from the
+  /// kernel's memory of the pidfd (6.15 or newer). `source` is set to "proc" or "pidfd".
+  std::optional<int32_t> wait_status(std::string *source) const;
 
  private:
+  uint32_t pid_ = 0;
+  uint64_t start_time_ = 0;
   Descriptor pidfd_;
   bool is_visible_ = false, is_gone_ = false;
 };
 
+/// Field `number` (from 3 on) of /proc/<pid>/stat; "" if it is not there.
+std::string process_stat_field(uint32_t pid, int number);
 /// Field 22 of /proc/<pid>/stat; 0 if the process is not there.
 uint64_t process_start_time(uint32_t pid);
 

@@ -101,6 +101,13 @@ class Detection {
       // KVM can imitate Hyper-V; its own firmware says so.
       if (vm != nullptr && std::strcmp(vm, "microsoft") == 0)
         if (const char *real = match_dmi(kLastDmi)) return real;
+      // Some hypervisors answer user space's CPUID with somebody else's name; the kernel knows its clock.
+      auto clocks = probe_.line("/sys/devices/system/clocksource/clocksource0/available_clocksource");
+      if (clocks && clocks->find("kvm-clock") != std::string::npos && (vm == nullptr || std::strcmp(vm, "kvm") != 0)) {
+        found("available clock sources: " + *clocks);
+        confidence_ = "medium";
+        return "kvm";
+      }
       if (vm != nullptr) return vm;
       if (const char *other = match_dmi(kLastDmi)) return other;
       confidence_ = "medium";

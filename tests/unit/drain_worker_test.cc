@@ -283,6 +283,35 @@ TEST(DrainWorker, RecordsHowAProcessEnded) {
   EXPECT_EQ(tasks, 1) << "a line that is cut is not read";
 }
 
+TEST(ProcessWatch, TellsHowStrangersEnded) {
+  for (bool is_reaped : {false, true}) {
+    pid_t child = fork();
+    if (child == 0) {
+      pause();
+      _exit(0);
+    }
+    auto pid = static_cast<uint32_t>(child);
+    ProcessWatch watch(pid, process_start_time(pid), 0);
+    EXPECT_TRUE(watch.is_alive());
+    std::string source;
+    EXPECT_FALSE(watch.wait_status(&source));
+    kill(child, SIGKILL);
+    pollfd wait{watch.descriptor(), POLLIN, 0};
+    ASSERT_EQ(poll(&wait, 1, 10000), 1);
+    if (is_reaped) waitpid(child, nullptr, 0);
+    EXPECT_FALSE(watch.is_alive());
+    std::optional<int32_t> status = watch.wait_status(&source);
+    if (!is_reaped || status) {  // a kernel before 6.15 has forgotten a reaped process
+      EXPECT_EQ(status, SIGKILL);
+      EXPECT_EQ(source, is_reaped ? "pidfd" : "proc");
+    }
+    waitpid(child, nullptr, 0);
+  }
+  auto own = static_cast<uint32_t>(getpid());
+  EXPECT_FALSE(ProcessWatch(own, process_start_time(own) + 1, 0).is_alive()) << "a number that was used again";
+  EXPECT_TRUE(ProcessWatch(own, 1, 1).is_alive()) << "another namespace: cannot be told";
+}
+
 // A worker that is killed at any moment, again and again, while events come.
 TEST(DrainWorker, KilledWorkersLoseAndRepeatNothing) {
   for (const char *mode : {"trace", "summary"}) {

@@ -41,6 +41,8 @@ const Machine kMachines[] = {
      1u << 5, "amazon", "none", "high", "observable"},
     {"EC2 metal", {{"/sys/class/dmi/id/sys_vendor", "Amazon EC2"}, {"/sys/class/dmi/id/product_name", "c5.metal"}}, nullptr, 0,
      "none", "none", "high", "not observable"},
+    {"KVM under another name", {{"/sys/devices/system/clocksource/clocksource0/available_clocksource", "kvm-clock tsc\n"}},
+     "bhyve bhyve ", 0, "kvm", "none", "medium", "unknown"},
     {"unknown hypervisor", {}, "Strange Hv12", 0, "other", "none", "medium", "unknown"},
 };
 
