@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -32,6 +33,13 @@ constexpr uint64_t kAnchorEvery = kSecond;
 constexpr size_t kManyAnchors = 60;
 constexpr int kHeartbeatMs = 200;
 constexpr int kAwaitExitsMs = 500;
+
+// A futex cannot be waited for together with a descriptor, so the spool's notifications come as SIGIO. The
+// handler adds to the futex: a notification just before the wait ends it as well.
+std::atomic<DrainState *> listening_state{nullptr};
+void take_notification(int) {
+  if (DrainState *state = listening_state.load(std::memory_order_relaxed)) state->wake.fetch_add(1, std::memory_order_seq_cst);
+}
 }  // namespace
 
 DrainWorker::DrainWorker(const Spool *spool, Options options)
@@ -46,6 +54,7 @@ DrainWorker::DrainWorker(const Spool *spool, Options options)
 }
 
 DrainWorker::~DrainWorker() {
+  listening_state.store(nullptr);
   if (state_ != nullptr) munmap(state_, sizeof *state_);
 }
 
@@ -202,7 +211,20 @@ void DrainWorker::wait(int milliseconds) {
   state_->sleeping.store(0, std::memory_order_seq_cst);
 }
 
+void DrainWorker::listen() {
+  int notifications = follower_.notifications();
+  if (notifications < 0) return;
+  listening_state.store(state_);
+  struct sigaction action {};
+  action.sa_handler = take_notification;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGIO, &action, nullptr);
+  fcntl(notifications, F_SETOWN, getpid());
+  fcntl(notifications, F_SETFL, fcntl(notifications, F_GETFL) | O_ASYNC);
+}
+
 std::string DrainWorker::run() {
+  listen();
   while (round()) wait(kHeartbeatMs);
   return write_error_;
 }

@@ -33,6 +33,8 @@ class DrainWorker {
   /// One round: looks at everything, writes if it is time. Returns false once the step has ended and all is
   /// written. For tests; run() calls it and waits in between.
   bool round();
+  /// From now on wait() also ends when a file appears in the spool. Takes SIGIO; for one worker per process.
+  void listen();
   /// Waits until a producer or --finish wakes the drainer, at most `milliseconds`.
   void wait(int milliseconds);
 

@@ -27,6 +27,8 @@ class Follower {
   /// Ids of sampled call paths must not be those of a predecessor.
   void set_generation(uint32_t generation) { generation_ = generation; }
 
+  /// Becomes readable when a file appears in the spool; -1: there is no such thing here.
+  int notifications() const { return inotify_.get(); }
   /// Looks at processes: news in their files, ended or not. True if anything changed.
   bool watch_processes();
   /// Finds new files. True if there were some.

@@ -109,6 +109,26 @@ TEST(DrainWorker, NoProcessNoFile) {
   EXPECT_NE(access(maker.output().c_str(), F_OK), 0);
 }
 
+// Short processes must be seen while they live: their mapped objects and their end are only known then.
+TEST(DrainWorker, ANewFileEndsTheWait) {
+  SpoolMaker maker;
+  Spool spool(maker.path());
+  DrainWorker worker(&spool, {});
+  worker.listen();
+  ASSERT_TRUE(worker.round());
+  pid_t child = fork();
+  if (child == 0) {
+    timespec moment{0, 100'000'000};  // the parent waits by then; if not, its wait ends at once
+    nanosleep(&moment, nullptr);
+    maker.write_file("proc-1-0", "");
+    _exit(0);
+  }
+  uint64_t before = monotonic_ns();
+  worker.wait(20000);
+  EXPECT_LT(monotonic_ns() - before, 10'000'000'000u);
+  waitpid(child, nullptr, 0);
+}
+
 TEST(DrainWorker, SummaryModeWritesNoRows) {
   SpoolMaker maker("summary");
   Rank rank = add_rank(&maker, 0, 0);
