@@ -1,0 +1,34 @@
+# The command line. Everything but main is a convenience library, so that unit tests link the same code.
+noinst_LTLIBRARIES += libslurmscope-tools.la
+libslurmscope_tools_la_SOURCES = \
+  tools/table.h \
+  tools/model/build_worlds.cc \
+  tools/model/category.cc tools/model/category.h \
+  tools/model/load_run.cc tools/model/load_run.h \
+  tools/model/rank.cc tools/model/rank.h \
+  tools/model/run.h \
+  tools/model/statistics.cc tools/model/statistics.h \
+  tools/model/stream.cc tools/model/stream.h \
+  tools/model/symbols.cc tools/model/symbols.h \
+  tools/model/verify_file.cc tools/model/verify_file.h \
+  tools/export/exporters.h tools/export/machine_table.cc tools/export/text_table.cc tools/export/text_values.cc \
+  tools/report/report.h tools/report/report_facts.cc tools/report/report_json.cc tools/report/report_page.cc \
+  tools/report/report_tables.cc \
+  tools/compare/compare_json.cc tools/compare/compare_page.cc tools/compare/comparison.cc tools/compare/comparison.h \
+  tools/compare/expression.cc tools/compare/expression.h tools/compare/gates.cc \
+  tools/compare/run_facts.cc tools/compare/run_facts.h \
+  tools/record/recording.h tools/record/run_command.cc tools/record/recording.cc
+libslurmscope_tools_la_CPPFLAGS = $(AM_CPPFLAGS) $(PROTOBUF_CFLAGS) $(FMT_CFLAGS) $(LIBDW_CFLAGS) \
+  -DSLURMSCOPE_PKGLIBDIR='"$(pkglibdir)"'
+libslurmscope_tools_la_LIBADD = libslurmscope-proto.la $(FMT_LIBS) $(LIBDW_LIBS) -lelf
+$(libslurmscope_tools_la_OBJECTS): proto/slurmscope.pb.h
+
+bin_PROGRAMS += slurmscope
+slurmscope_SOURCES = tools/slurmscope_main.cc tools/commands.cc tools/commands.h tools/cmd_compare.cc tools/cmd_dump.cc \
+  tools/cmd_record.cc tools/cmd_report.cc tools/cmd_verify.cc
+slurmscope_CPPFLAGS = $(AM_CPPFLAGS) $(PROTOBUF_CFLAGS) $(FMT_CFLAGS)
+slurmscope_LDADD = libslurmscope-tools.la
+$(slurmscope_OBJECTS): proto/slurmscope.pb.h
+
+dist_man_MANS += tools/slurmscope.1 tools/slurmscope-record.1 tools/slurmscope-report.1 tools/slurmscope-compare.1 \
+  tools/slurmscope-dump.1 tools/slurmscope-verify.1

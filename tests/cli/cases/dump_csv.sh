@@ -1,0 +1,2 @@
+# Events as CSV.
+cd "$golden/v1" && "$slurmscope" dump --csv exchange

@@ -1,0 +1,2 @@
+# Events as text.
+cd "$golden/v1" && "$slurmscope" dump --events exchange

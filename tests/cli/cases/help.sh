@@ -1,0 +1,2 @@
+# The help lists every command.
+"$slurmscope" --help

@@ -1,0 +1,2 @@
+# Without a command: usage error.
+"$slurmscope"

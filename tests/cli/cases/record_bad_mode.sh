@@ -1,0 +1,2 @@
+# A mode that does not exist.
+"$slurmscope" record --mode fast -- true

@@ -1,0 +1,2 @@
+# No command: usage error.
+"$slurmscope" record

@@ -1,0 +1,2 @@
+# A cut file: a clear loss, everything before it shown.
+cd "$golden/broken" && "$slurmscope" report cut.sst

@@ -1,0 +1,2 @@
+# An empty file.
+cd "$golden/broken" && "$slurmscope" report empty.sst

@@ -1,0 +1,2 @@
+# No run folder here: says what to name.
+"$slurmscope" report

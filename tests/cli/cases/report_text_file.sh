@@ -1,0 +1,2 @@
+# A file that is no trace.
+cd "$golden/broken" && "$slurmscope" report text.sst

@@ -1,0 +1,2 @@
+# An option that does not exist: usage error.
+"$slurmscope" report --frobnicate

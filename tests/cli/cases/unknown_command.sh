@@ -1,0 +1,2 @@
+# A command that does not exist: usage error.
+"$slurmscope" frobnicate

@@ -1,0 +1,2 @@
+# Broken files: what and where.
+cd "$golden/broken" && "$slurmscope" verify *.sst

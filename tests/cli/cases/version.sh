@@ -1,0 +1,2 @@
+# The version names the trace format.
+"$slurmscope" --version

@@ -1,0 +1,214 @@
+// The recording's spool directory and drainer; see recording.h.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+
+#include "proto/error.h"
+#include "tools/record/recording.h"
+
+extern char **environ;
+
+namespace slurmscope {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char *kPreload = "libslurmscope.so";
+constexpr const char *kDrainer = "slurmscope-drain";
+constexpr int kFinishSeconds = 60;
+// File systems on which rings, which are mapped and polled, must not lie: NFS, SMB, AFS, Ceph, Lustre,
+// GPFS, FUSE, BeeGFS, 9p, PanFS.
+constexpr unsigned kNetworkFilesystems[] = {0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x00c36400, 0x0bd00bd0,
+                                            0x47504653, 0x65735546, 0x19830326, 0x01021997, 0xaad7aaea};
+
+bool is_local_directory(const std::string &path) {
+  struct statfs info;
+  if (statfs(path.c_str(), &info) != 0 || access(path.c_str(), W_OK | X_OK) != 0) return false;
+  for (unsigned magic : kNetworkFilesystems)
+    if (static_cast<unsigned>(info.f_type) == magic) return false;
+  return true;
+}
+
+/// Makes a new directory of this user; never uses one that exists.
+std::string make_spool() {
+  std::string tried;
+  const char *temporary = std::getenv("TMPDIR");
+  for (std::string base : {std::string("/dev/shm"), std::string(temporary ? temporary : ""), std::string("/tmp")}) {
+    if (base.empty()) continue;
+    if (!is_local_directory(base)) {
+      tried += (tried.empty() ? "" : ", ") + base;
+      continue;
+    }
+    for (int suffix = 0; suffix < 100; ++suffix) {
+      std::string path = fmt::format("{}/slurmscope-{}-local.{}{}", base, getuid(), getpid(), suffix ? fmt::format("-{}", suffix) : "");
+      if (mkdir(path.c_str(), 0700) == 0) {
+        chmod(path.c_str(), 0700);  // a umask may have taken our own rights, too
+        return path;
+      }
+      if (errno != EEXIST) {
+        tried += fmt::format("{}{} ({})", tried.empty() ? "" : ", ", base, std::strerror(errno));
+        break;
+      }
+    }
+  }
+  throw Error(fmt::format("no place for the spool directory (it must be local and writable): tried {}", tried));
+}
+
+/// A value in step.info is one line.
+std::string one_line(std::string text) {
+  for (char &c : text)
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  return text;
+}
+
+/// Runs the drainer program and waits for the process that was started (not for the daemon it leaves).
+int run_drainer(const std::string &program, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), program);
+  std::vector<char *> argv;
+  for (std::string &argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  // The command's own standard input and output are not the drainer's.
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  pid_t pid = 0;
+  int error = posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw Error(fmt::format("couldn't start {}: {}", program, std::strerror(error)));
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+std::string find_library_directory() {
+  std::vector<std::string> places;
+  if (const char *directory = std::getenv("SLURMSCOPE_LIBDIR")) {
+    places.push_back(directory);
+  } else {
+    std::error_code error;
+    fs::path program = fs::read_symlink("/proc/self/exe", error);
+    if (!error) places.push_back((program.parent_path().parent_path() / "lib" / "slurmscope").string());
+    places.push_back(SLURMSCOPE_PKGLIBDIR);
+  }
+  std::string tried;
+  for (const std::string &place : places) {
+    std::string library = place + "/" + kPreload, drainer = place + "/" + kDrainer;
+    if (access(library.c_str(), R_OK) == 0 && access(drainer.c_str(), X_OK) == 0) return fs::canonical(place).string();
+    tried += (tried.empty() ? "" : ", ") + place;
+  }
+  throw Error(fmt::format("{} and {} not found in {}; set SLURMSCOPE_LIBDIR to where they are", kPreload, kDrainer, tried));
+}
+
+Recording::Recording(const Request &request) : library_directory_(find_library_directory()), settings_(request.settings) {
+  fs::path existing = request.output;
+  while (!fs::exists(existing) && existing.has_parent_path() && existing != existing.parent_path()) existing = existing.parent_path();
+  if (!fs::is_directory(existing) || access(existing.c_str(), W_OK | X_OK) != 0)
+    throw Error(fmt::format("the output directory {} cannot be written ({})", request.output, existing.string()));
+  spool_ = make_spool();
+  try {
+    write_step_info(request);
+    int code = run_drainer(library_directory_ + "/" + kDrainer, {"--spool", spool_});
+    if (code != 0) throw Error(fmt::format("the drainer did not start (exit code {})", code));
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(spool_, ignored);
+    throw;
+  }
+}
+
+Recording::~Recording() {
+  if (finished_ || spool_.empty()) return;
+  try {
+    finish();
+  } catch (...) {  // a destructor during another failure: that one is told
+  }
+}
+
+void Recording::write_step_info(const Request &request) const {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  std::string short_host(host, strcspn(host, "."));
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  std::string command;
+  for (const std::string &word : request.command) command += (command.empty() ? "" : " ") + word;
+  const char *user = std::getenv("USER");
+  std::string text;
+  auto add = [&](const char *key, const std::string &value) {
+    if (!value.empty()) text += fmt::format("{}={}\n", key, one_line(value));
+  };
+  add("starter", "record");
+  add("step", "local");
+  add("starter_pid", fmt::format("{}", getpid()));
+  add("uid", fmt::format("{}", getuid()));
+  add("user", user ? user : "");
+  add("host", short_host);
+  add("nodes", "1");
+  add("node_id", "0");
+  add("output", request.output);
+  add("file", "local." + short_host);
+  add("settings", request.settings);
+  add("command", command);
+  std::error_code error;
+  add("submit_dir", fs::current_path(error).string());
+  add("start_realtime_ns", fmt::format("{}", now.tv_sec * 1000000000LL + now.tv_nsec));
+
+  std::string path = spool_ + "/step.info";
+  int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) throw Error(fmt::format("couldn't create {}: {}", path, std::strerror(errno)));
+  fchmod(fd, 0600);
+  ssize_t written = ::write(fd, text.data(), text.size());
+  int saved = errno;
+  ::close(fd);
+  if (written != static_cast<ssize_t>(text.size()))
+    throw Error(fmt::format("couldn't write {}: {}", path, written < 0 ? std::strerror(saved) : "the file system is full"));
+}
+
+void Recording::set_environment() const {
+  std::string preload = library_directory_ + "/" + kPreload;
+  // The user's own entries stay, after ours; a recording inside a recording must not list us twice.
+  if (const char *before = std::getenv("LD_PRELOAD")) {
+    std::string rest = before;
+    for (size_t at = 0; at < rest.size();) {
+      size_t end = rest.find_first_of(": ", at);
+      std::string entry = rest.substr(at, end == std::string::npos ? end : end - at);
+      if (!entry.empty() && fs::path(entry).filename() != kPreload) preload += ":" + entry;
+      if (end == std::string::npos) break;
+      at = end + 1;
+    }
+  }
+  setenv("LD_PRELOAD", preload.c_str(), 1);
+  setenv("SLURMSCOPE", settings_.c_str(), 1);
+  setenv("SLURMSCOPE_SPOOL", spool_.c_str(), 1);
+}
+
+void Recording::note_end(pid_t pid, int wait_status) {
+  std::string line = fmt::format("task=0 pid={} status={}\n", pid, wait_status);
+  std::string path = spool_ + "/tasks";
+  int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return;  // the drainer then says that it does not know how the command ended
+  fchmod(fd, 0600);
+  if (::write(fd, line.data(), line.size()) < 0) { /* as above */ }
+  ::close(fd);
+}
+
+bool Recording::finish() {
+  finished_ = true;
+  int code = run_drainer(library_directory_ + "/" + kDrainer, {"--finish", spool_, "--timeout", fmt::format("{}", kFinishSeconds)});
+  return code == 0;
+}
+
+}  // namespace slurmscope

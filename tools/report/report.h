@@ -1,0 +1,47 @@
+// The report of one run: tables for people and the stable JSON.
+//
+// Called by cmd_report. Reads the model, computes nothing that another view would need too; that belongs
+// into tools/model. Single-threaded.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "tools/model/run.h"
+#include "tools/table.h"
+
+namespace slurmscope {
+
+struct ReportOptions {
+  bool full = false;   // all rows of all tables
+};
+
+/// The page that `slurmscope report` prints.
+Page make_report(const RunModel &run, const ReportOptions &options);
+
+/// `report --json`: see slurmscope-report(1). Keys are only ever added.
+nlohmann::ordered_json report_json(const RunModel &run);
+
+// The tables, one function each; a table without rows is left out of the page.
+Table category_table(const World &world);
+Table rank_table(const World &world, const ReportOptions &options);
+Table call_table(const World &world, const ReportOptions &options);
+Table matrix_table(const World &world, const ReportOptions &options);
+Table file_table(const World &world, const ReportOptions &options);
+Table counter_table(const World &world, const ReportOptions &options);
+Table function_table(const World &world, const ReportOptions &options);
+Table end_table(const World &world, const ReportOptions &options);
+Table loss_table(const World &world);
+Table other_worlds_table(const RunModel &run);
+
+/// Functions in which stack samples were taken, most samples first.
+struct FunctionSamples {
+  std::string function, module;
+  uint64_t self = 0;       // innermost
+  uint64_t inclusive = 0;  // anywhere on the stack
+};
+std::vector<FunctionSamples> sampled_functions(const World &world, uint64_t *total);
+
+/// The run's clock in UTC, e.g. "2026-11-30 17:20:11 UTC"; "" if it is not known.
+std::string utc_text(int64_t realtime_ns);
+
+}  // namespace slurmscope
