@@ -119,9 +119,9 @@ CommandBody prepare_record(CLI::App *app) {
     const std::vector<std::string> &command = options->command;
     if (command.empty()) throw UsageError("record: no command; usage: slurmscope record [OPTIONS] -- COMMAND [ARGUMENTS...]");
     std::string settings = canonical_settings(options->mode, options->settings);
-    fs::path output = fs::absolute(options->output.empty() ? default_output(command[0]) : options->output).lexically_normal();
+    fs::path output = options->output.empty() ? default_output(command[0]) : options->output;
     check_output(output, options->force);
-    return record(command, settings, output);
+    return record(command, settings, fs::absolute(output).lexically_normal());
   };
 }
 

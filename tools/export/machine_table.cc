@@ -25,8 +25,12 @@ nlohmann::ordered_json cell_json(const Cell &cell) {
 std::string csv_field(const std::string &text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string result = "\"";
-  for (char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return result + "\"";
+  for (char c : text) {
+    if (c == '"') result += '"';
+    result += c;
+  }
+  result += '"';
+  return result;
 }
 
 std::string cell_csv(const Cell &cell) {

@@ -89,7 +89,7 @@ Symbolizer::Place Symbolizer::resolve(const ProcessRecord &process, uint64_t add
   for (const v1::Module &module : process.modules) {
     if (at < module.start() || at >= module.end()) continue;
     std::string base = std::filesystem::path(module.path()).filename().string();
-    if (base.empty()) base = "?";
+    if (base.empty()) base.push_back('?');
     uint64_t file_offset = at - module.start() + module.file_offset();
     Object &object = open(module);
     if (object.module) {
@@ -100,7 +100,7 @@ Symbolizer::Place Symbolizer::resolve(const ProcessRecord &process, uint64_t add
           target ? dwfl_module_addrinfo(object.module, target, &offset, &symbol, nullptr, nullptr, nullptr) : nullptr;
       if (name && *name) return {demangled(name), base};
     }
-    return {fmt::format("{}+{:#x}", base, file_offset), base};
+    return {"(no symbol)", base};  // one row for the object, not one for each address
   }
   return {fmt::format("{:#x}", address), ""};
 }

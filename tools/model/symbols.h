@@ -2,7 +2,7 @@
 //
 // Called by the report for stack samples and call sites. Uses the recorded modules (path, build id,
 // mapping) and libdw on the files as they are now; a file that is gone or was rebuilt gives
-// "name+0xoffset" instead of a wrong function. Caches per module; not thread-safe.
+// "(no symbol)" of that object instead of a wrong function. Caches per module; not thread-safe.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ class Symbolizer {
   Symbolizer &operator=(const Symbolizer &) = delete;
 
   struct Place {
-    std::string function;  // demangled; "libfoo.so+0x12ab" if it has no symbol there
+    std::string function;  // demangled; "(no symbol)" if the object has none there
     std::string module;    // base name, "" unknown
   };
   /// `is_return_address`: look one byte earlier, where the call is.

@@ -41,7 +41,8 @@ std::string who(const World &world) {
                  labelled("user", run.user()), labelled("cluster", run.cluster())});
 }
 
-std::string library_line(const std::string &text) { return cut_middle(text.substr(0, text.find('\n')), 60); }
+/// "Open MPI v4.1.4, package: ..." -> "Open MPI v4.1.4"
+std::string library_line(const std::string &text) { return text.substr(0, text.find_first_of(",\n")); }
 
 std::string where(const World &world) {
   std::string nodes = fmt::format("{} node{} ({})", world.hosts.size(), world.hosts.size() == 1 ? "" : "s",
