@@ -91,10 +91,12 @@ void append_items(spank_t spank, StepFacts *facts) {
   if (read_item(spank, S_JOB_NODEID, &value)) append_number(info, "node_id", value);
   if (read_item(spank, S_JOB_TOTAL_TASK_COUNT, &value)) append_number(info, "tasks", value);
   append_local_tasks(spank, facts);
-  if (read_item(spank, S_JOB_ARRAY_ID, &value) && is_real_id(value)) {
+  uint32_t array_task = 0;
+  // A job that is no array has an array id too: its own. Only the task tells.
+  if (read_item(spank, S_JOB_ARRAY_ID, &value) && is_real_id(value) &&
+      read_item(spank, S_JOB_ARRAY_TASK_ID, &array_task) && array_task < 0xfffffff0U) {
     append_number(info, "array_job", value);
-    if (read_item(spank, S_JOB_ARRAY_TASK_ID, &value) && value < 0xfffffff0U)
-      append_number(info, "array_task", value);
+    append_number(info, "array_task", array_task);
   }
   if (facts->restart > 0) append_number(info, "restart", facts->restart);
   if (facts->is_het) append_number(info, "het_group", facts->het_group);
