@@ -56,6 +56,8 @@ class PacketReader {
           trace.skip();
           continue;
         }
+        // protozero only asserts this.
+        if (trace.wire_type() != protozero::pbf_wire_type::length_delimited) return "a packet is malformed";
         protozero::data_view view = trace.get_view();
         std::string problem = read_packet({view.data(), view.size()});
         if (!problem.empty()) return problem;
