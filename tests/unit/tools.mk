@@ -3,6 +3,7 @@ if HAVE_GTEST
 check_PROGRAMS += tools_test
 tools_test_SOURCES = \
   tests/unit/comparison_test.cc \
+  tests/unit/damage_test.cc \
   tests/unit/exporters_test.cc \
   tests/unit/run_maker.cc tests/unit/run_maker.h \
   tests/unit/run_model_test.cc \

@@ -162,9 +162,10 @@ double merged_quantile(const std::vector<ScaledHistogram> &parts, double q) {
   uint64_t total = 0;
   for (const ScaledHistogram &part : parts)
     for (auto [bucket, count] : part.histogram->counts()) {
-      double low = static_cast<double>(Histogram::lower_bound(bucket));
-      double high = static_cast<double>(Histogram::lower_bound(bucket + 1));
-      values.emplace_back((low + (high - 1 - low) / 2) * part.seconds_per_tick, count);
+      // Below two octaves a bucket is one value; above, its middle stands for all in it.
+      uint32_t shift = bucket < (2u << Histogram::kSubBits) ? 0 : (bucket >> Histogram::kSubBits) - 1;
+      double middle = static_cast<double>(Histogram::lower_bound(bucket)) + (static_cast<double>(uint64_t{1} << shift) - 1) / 2;
+      values.emplace_back(middle * part.seconds_per_tick, count);
       total += count;
     }
   if (total == 0) return 0;
