@@ -35,6 +35,16 @@ void CallStats::merge(const CallStats &other) {
   durations.merge(other.durations);
 }
 
+void FileStats::merge(const FileStats &other) {
+  static constexpr uint64_t FileStats::*kSums[] = {
+      &FileStats::opens, &FileStats::closes, &FileStats::reads, &FileStats::writes, &FileStats::bytes_read,
+      &FileStats::bytes_written, &FileStats::read_ticks, &FileStats::write_ticks, &FileStats::metadata,
+      &FileStats::metadata_ticks, &FileStats::sequential, &FileStats::strided, &FileStats::random};
+  for (uint64_t FileStats::*sum : kSums) this->*sum += other.*sum;
+  for (auto [bin, count] : other.read_sizes) read_sizes[bin] += count;
+  for (auto [bin, count] : other.write_sizes) write_sizes[bin] += count;
+}
+
 CallClass Summary::class_of(uint32_t call) const {
   return call < classes_->size() ? (*classes_)[call] : v1::CLASS_UNKNOWN;
 }
@@ -182,15 +192,8 @@ void Summary::merge(const Summary &other) {
     peer.received_count += stats.received_count;
     peer.received_bytes += stats.received_bytes;
   }
-  for (const auto &[id, stats] : other.files) merge_file(id, stats);
+  for (const auto &[id, stats] : other.files) files[id].merge(stats);
   merge_ticks(other.first_ticks, other.last_ticks, &first_ticks, &last_ticks);
-}
-
-void Summary::merge_file(uint32_t id, const FileStats &stats) {
-  FileStats &file = files[id];
-  for (uint64_t FileStats::*field : kFileFields) file.*field += stats.*field;
-  for (auto [bin, count] : stats.read_sizes) file.read_sizes[bin] += count;
-  for (auto [bin, count] : stats.write_sizes) file.write_sizes[bin] += count;
 }
 
 void Summary::clear_counts() {

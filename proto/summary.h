@@ -39,6 +39,7 @@ struct FileStats {
   uint64_t read_ticks = 0, write_ticks = 0, metadata = 0, metadata_ticks = 0;
   uint64_t sequential = 0, strided = 0, random = 0;
   std::map<uint32_t, uint64_t> read_sizes, write_sizes;  // by size_bin
+  void merge(const FileStats &other);
   bool operator==(const FileStats &) const = default;
 };
 
@@ -82,15 +83,9 @@ class Summary {
   void add_received(const TraceEvent &row);
   void add_file(const TraceEvent &row, v1::CallClass call_class);
   void add_access(const TraceEvent &row, bool is_write, FileStats *file);
-  void merge_file(uint32_t id, const FileStats &stats);
   static Locality locality_of(const TraceEvent &row) {
     return static_cast<Locality>((row.flags & kRowLocalityMask) >> kRowLocalityShift);
   }
-  static constexpr uint64_t FileStats::*kFileFields[] = {
-      &FileStats::opens, &FileStats::closes, &FileStats::reads, &FileStats::writes, &FileStats::bytes_read,
-      &FileStats::bytes_written, &FileStats::read_ticks, &FileStats::write_ticks, &FileStats::metadata,
-      &FileStats::metadata_ticks, &FileStats::sequential, &FileStats::strided, &FileStats::random};
-
   const std::vector<v1::CallClass> *classes_;
   struct Position { uint64_t end = 0; int64_t gap = 0; bool seen = false; };
   std::map<std::pair<uint32_t, bool>, Position> positions_;  // (file, is write) -> for sequential/strided

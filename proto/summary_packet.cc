@@ -111,7 +111,7 @@ void Summary::merge(const v1::Summary &packet) {
                     from.sequential(), from.strided(), from.random(), {}, {}};
     merge_sizes(from.read_sizes(), &stats.read_sizes);
     merge_sizes(from.write_sizes(), &stats.write_sizes);
-    merge_file(from.file(), stats);
+    files[from.file()].merge(stats);
   }
   if (packet.first_ticks() != 0 && (first_ticks == 0 || packet.first_ticks() < first_ticks))
     first_ticks = packet.first_ticks();

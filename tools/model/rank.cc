@@ -51,22 +51,7 @@ void add_files(const Stream &stream, const ProcessRecord &record, RankModel *ran
     FileTotals &file = totals[path];
     file.path = path;
     if (known != record.files.end()) file.filesystem = known->second.filesystem();
-    FileStats &sum = file.stats;
-    sum.opens += stats.opens;
-    sum.closes += stats.closes;
-    sum.reads += stats.reads;
-    sum.writes += stats.writes;
-    sum.bytes_read += stats.bytes_read;
-    sum.bytes_written += stats.bytes_written;
-    sum.read_ticks += stats.read_ticks;
-    sum.write_ticks += stats.write_ticks;
-    sum.metadata += stats.metadata;
-    sum.metadata_ticks += stats.metadata_ticks;
-    sum.sequential += stats.sequential;
-    sum.strided += stats.strided;
-    sum.random += stats.random;
-    for (auto [bin, count] : stats.read_sizes) sum.read_sizes[bin] += count;
-    for (auto [bin, count] : stats.write_sizes) sum.write_sizes[bin] += count;
+    file.stats.merge(stats);
   }
   for (auto &[path, file] : totals) {
     file.read_seconds = stream.clock.seconds(static_cast<double>(file.stats.read_ticks));
