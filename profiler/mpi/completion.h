@@ -29,7 +29,7 @@ inline void complete(Recording &recording, MPI_Request request, const MPI_Status
 }
 
 /// The call's own event of a wait or test.
-inline bool publish_call(Recording &recording, const void *site, int result) {
+inline bool publish_call(Recording &recording, CallSite site, int result) {
   Event *event = recording.finish();
   if (event == nullptr) return false;
   describe_outcome(event, site, result);
@@ -75,7 +75,7 @@ class RequestCopies {
 /// Wait(request, status), Test(request, flag, status).
 struct One {
   template <uint16_t id>
-  static int run(int (*real)(MPI_Request *, MPI_Status *), const void *site, MPI_Request *request, MPI_Status *status) {
+  static int run(int (*real)(MPI_Request *, MPI_Status *), CallSite site, MPI_Request *request, MPI_Status *status) {
     Recording recording(id);
     MPI_Request before = *request;
     MPI_Status own;
@@ -85,7 +85,7 @@ struct One {
     return result;
   }
   template <uint16_t id>
-  static int run(int (*real)(MPI_Request *, int *, MPI_Status *), const void *site, MPI_Request *request, int *flag,
+  static int run(int (*real)(MPI_Request *, int *, MPI_Status *), CallSite site, MPI_Request *request, int *flag,
                  MPI_Status *status) {
     Recording recording(id);
     MPI_Request before = *request;
@@ -107,7 +107,7 @@ struct All {
         complete(recording, copies.request(i), statuses[i]);
   }
   template <uint16_t id>
-  static int run(int (*real)(int, MPI_Request *, MPI_Status *), const void *site, int count, MPI_Request *requests,
+  static int run(int (*real)(int, MPI_Request *, MPI_Status *), CallSite site, int count, MPI_Request *requests,
                  MPI_Status *statuses) {
     Recording recording(id);
     RequestCopies copies(recording, count, requests, statuses == MPI_STATUSES_IGNORE);
@@ -117,7 +117,7 @@ struct All {
     return result;
   }
   template <uint16_t id>
-  static int run(int (*real)(int, MPI_Request *, int *, MPI_Status *), const void *site, int count,
+  static int run(int (*real)(int, MPI_Request *, int *, MPI_Status *), CallSite site, int count,
                  MPI_Request *requests, int *flag, MPI_Status *statuses) {
     Recording recording(id);
     RequestCopies copies(recording, count, requests, statuses == MPI_STATUSES_IGNORE);
@@ -135,7 +135,7 @@ struct Any {
     if (index >= 0 && index < copies.count()) complete(recording, copies.request(index), status);
   }
   template <uint16_t id>
-  static int run(int (*real)(int, MPI_Request *, int *, MPI_Status *), const void *site, int count,
+  static int run(int (*real)(int, MPI_Request *, int *, MPI_Status *), CallSite site, int count,
                  MPI_Request *requests, int *index, MPI_Status *status) {
     Recording recording(id);
     RequestCopies copies(recording, count, requests, false);
@@ -147,7 +147,7 @@ struct Any {
     return result;
   }
   template <uint16_t id>
-  static int run(int (*real)(int, MPI_Request *, int *, int *, MPI_Status *), const void *site, int count,
+  static int run(int (*real)(int, MPI_Request *, int *, int *, MPI_Status *), CallSite site, int count,
                  MPI_Request *requests, int *index, int *flag, MPI_Status *status) {
     Recording recording(id);
     RequestCopies copies(recording, count, requests, false);
@@ -163,7 +163,7 @@ struct Any {
 /// Waitsome and Testsome(count, requests, done, indices, statuses).
 struct Some {
   template <uint16_t id>
-  static int run(int (*real)(int, MPI_Request *, int *, int *, MPI_Status *), const void *site, int count,
+  static int run(int (*real)(int, MPI_Request *, int *, int *, MPI_Status *), CallSite site, int count,
                  MPI_Request *requests, int *done, int *indices, MPI_Status *statuses) {
     Recording recording(id);
     RequestCopies copies(recording, count, requests, statuses == MPI_STATUSES_IGNORE);
@@ -182,7 +182,7 @@ struct Some {
 
 /// Start(request), Startall(count, requests): the persistent request's own event said what it does.
 struct Start {
-  template <uint16_t id> static int run(int (*real)(MPI_Request *), const void *site, MPI_Request *request) {
+  template <uint16_t id> static int run(int (*real)(MPI_Request *), CallSite site, MPI_Request *request) {
     Recording recording(id);
     int result = real(request);
     if (Event *event = recording.finish()) {
@@ -193,7 +193,7 @@ struct Start {
     return result;
   }
   template <uint16_t id>
-  static int run(int (*real)(int, MPI_Request *), const void *site, int count, MPI_Request *requests) {
+  static int run(int (*real)(int, MPI_Request *), CallSite site, int count, MPI_Request *requests) {
     Recording recording(id);
     int result = real(count, requests);
     publish_call(recording, site, result);
@@ -203,7 +203,7 @@ struct Start {
 
 /// Request_free and Cancel(request).
 struct Forget {
-  template <uint16_t id> static int run(int (*real)(MPI_Request *), const void *site, MPI_Request *request) {
+  template <uint16_t id> static int run(int (*real)(MPI_Request *), CallSite site, MPI_Request *request) {
     Recording recording(id);
     MPI_Request before = *request;
     int result = real(request);
@@ -219,7 +219,7 @@ struct Forget {
 /// Recv(buffer, count, type, source, tag, comm, status).
 struct Receive {
   template <uint16_t id, typename Count>
-  static int run(int (*real)(void *, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Status *), const void *site,
+  static int run(int (*real)(void *, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Status *), CallSite site,
                  void *buffer, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status) {
     Recording recording(id);
     MPI_Status own;
@@ -249,7 +249,7 @@ struct SendReceive {
     recording.publish();
   }
   template <typename Count>
-  static bool publish_send(Recording &recording, const void *site, int result, const void *buffer, Count count,
+  static bool publish_send(Recording &recording, CallSite site, int result, const void *buffer, Count count,
                            MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
     Event *event = recording.finish();
     if (event == nullptr) return false;
@@ -261,7 +261,7 @@ struct SendReceive {
   template <uint16_t id, typename Count>
   static int run(int (*real)(const void *, Count, MPI_Datatype, int, int, void *, Count, MPI_Datatype, int, int,
                              MPI_Comm, MPI_Status *),
-                 const void *site, const void *send, Count count, MPI_Datatype type, int peer, int tag, void *receive,
+                 CallSite site, const void *send, Count count, MPI_Datatype type, int peer, int tag, void *receive,
                  Count receive_count, MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm comm,
                  MPI_Status *status) {
     Recording recording(id);
@@ -273,7 +273,7 @@ struct SendReceive {
     return result;
   }
   template <uint16_t id, typename Count>
-  static int run(int (*real)(void *, Count, MPI_Datatype, int, int, int, int, MPI_Comm, MPI_Status *), const void *site,
+  static int run(int (*real)(void *, Count, MPI_Datatype, int, int, int, int, MPI_Comm, MPI_Status *), CallSite site,
                  void *buffer, Count count, MPI_Datatype type, int peer, int tag, int source, int receive_tag,
                  MPI_Comm comm, MPI_Status *status) {
     Recording recording(id);
@@ -289,7 +289,7 @@ struct SendReceive {
 /// Probe(source, tag, comm, status), Iprobe(source, tag, comm, flag, status): no message moves.
 struct Probe {
   template <uint16_t id, typename... A>
-  static int run(int (*real)(int, int, MPI_Comm, A...), const void *site, int source, int tag, MPI_Comm comm, A... rest) {
+  static int run(int (*real)(int, int, MPI_Comm, A...), CallSite site, int source, int tag, MPI_Comm comm, A... rest) {
     Recording recording(id);
     int result = real(source, tag, comm, rest...);
     if (Event *event = recording.finish()) {

@@ -11,7 +11,7 @@ namespace slurmscope {
 /// Init(argc, argv), Init_thread(argc, argv, required, provided). The ring is made before the real
 /// call, so that the I/O of MPI's own start is hidden and the application's right after it is not lost.
 struct Initialize {
-  template <uint16_t id, typename... A> static int run(int (*real)(A...), const void *site, A... arguments) {
+  template <uint16_t id, typename... A> static int run(int (*real)(A...), CallSite site, A... arguments) {
     Recording recording(id);
     int result = real(arguments...);
     if (Event *event = recording.finish()) {
@@ -25,7 +25,7 @@ struct Initialize {
 };
 
 struct Finalize {
-  template <uint16_t id> static int run(int (*real)(), const void *site) {
+  template <uint16_t id> static int run(int (*real)(), CallSite site) {
     Recording recording(id);
     ProcessFile *file = recording.recorder() != nullptr ? recorder_link->process_file() : nullptr;
     if (file != nullptr) {
@@ -46,7 +46,7 @@ struct Finalize {
 
 /// Does not return: its event is written before.
 struct Abort {
-  template <uint16_t id> static int run(int (*real)(MPI_Comm, int), const void *site, MPI_Comm comm, int code) {
+  template <uint16_t id> static int run(int (*real)(MPI_Comm, int), CallSite site, MPI_Comm comm, int code) {
     Recording recording(id);
     if (Event *event = recording.finish()) {
       describe_outcome(event, site, MPI_SUCCESS);
@@ -64,7 +64,7 @@ template <typename First, typename... Rest> auto last_of(First, Rest... rest) { 
 
 /// parent, ..., new communicator: collective over the parent.
 struct NewCommunicator {
-  template <uint16_t id, typename... A> static int run(int (*real)(A...), const void *site, A... arguments) {
+  template <uint16_t id, typename... A> static int run(int (*real)(A...), CallSite site, A... arguments) {
     Recording recording(id);
     int result = real(arguments...);
     if (Event *event = recording.finish()) {
@@ -82,7 +82,7 @@ struct NewCommunicator {
 /// Comm_create_group(parent, group, tag, new communicator).
 struct NewGroupCommunicator {
   template <uint16_t id>
-  static int run(int (*real)(MPI_Comm, MPI_Group, int, MPI_Comm *), const void *site, MPI_Comm parent, MPI_Group group,
+  static int run(int (*real)(MPI_Comm, MPI_Group, int, MPI_Comm *), CallSite site, MPI_Comm parent, MPI_Group group,
                  int tag, MPI_Comm *made) {
     Recording recording(id);
     int result = real(parent, group, tag, made);
@@ -101,7 +101,7 @@ struct NewGroupCommunicator {
 /// Intercomm_create(local, local leader, peer, remote leader, tag, new communicator).
 struct NewIntercommunicator {
   template <uint16_t id>
-  static int run(int (*real)(MPI_Comm, int, MPI_Comm, int, int, MPI_Comm *), const void *site, MPI_Comm local,
+  static int run(int (*real)(MPI_Comm, int, MPI_Comm, int, int, MPI_Comm *), CallSite site, MPI_Comm local,
                  int local_leader, MPI_Comm peer, int remote_leader, int tag, MPI_Comm *made) {
     Recording recording(id);
     int result = real(local, local_leader, peer, remote_leader, tag, made);
@@ -119,7 +119,7 @@ struct NewIntercommunicator {
 
 /// Comm_free and Comm_disconnect(communicator).
 struct FreeCommunicator {
-  template <uint16_t id> static int run(int (*real)(MPI_Comm *), const void *site, MPI_Comm *comm) {
+  template <uint16_t id> static int run(int (*real)(MPI_Comm *), CallSite site, MPI_Comm *comm) {
     Recording recording(id);
     if (recording.recorder() == nullptr) return real(comm);
     uint64_t handle = bits_of(*comm);

@@ -235,7 +235,7 @@ struct AllToAllVector : Regular<AllToAllVector> {
 };
 
 struct FreeType : Regular<FreeType> {
-  template <uint16_t id> static int run(int (*real)(MPI_Datatype *), const void *site, MPI_Datatype *type) {
+  template <uint16_t id> static int run(int (*real)(MPI_Datatype *), CallSite site, MPI_Datatype *type) {
     forget_type_sizes();  // before: from the real call on another thread may get the handle anew
     return Regular<FreeType>::run<id>(real, site, type);
   }

@@ -16,17 +16,17 @@ extern void *real_functions[kMpiSlotCount];
 /// Regular routines derive from this: `Shape::describe(event, recording, arguments...)` fills the event
 /// of a call that succeeded.
 template <typename Shape> struct Regular {
-  template <uint16_t id, typename... A> static int run(int (*real)(A...), const void *site, A... arguments);
+  template <uint16_t id, typename... A> static int run(int (*real)(A...), CallSite site, A... arguments);
 };
 
-inline void describe_outcome(Event *event, const void *site, int result) {
+inline void describe_outcome(Event *event, CallSite site, int result) {
   event->site = recorder_link->site_id(site);
   if (result != MPI_SUCCESS) event->flags |= kEventFailed;
 }
 
 template <typename Shape>
 template <uint16_t id, typename... A>
-int Regular<Shape>::run(int (*real)(A...), const void *site, A... arguments) {
+int Regular<Shape>::run(int (*real)(A...), CallSite site, A... arguments) {
   Recording recording(id);
   int result = real(arguments...);
   if (Event *event = recording.finish()) {
@@ -56,7 +56,8 @@ template <uint16_t id, bool is_profiling, typename... A> struct Wrapper<id, is_p
   static int call(A... arguments) {
     auto real = reinterpret_cast<int (*)(A...)>(real_functions[2 * (id - 1) + is_profiling]);
     if (is_nested()) return real(arguments...);
-    return Routine<id>::Shape::template run<id>(real, __builtin_return_address(0), arguments...);
+    return Routine<id>::Shape::template run<id>(
+        real, CallSite{__builtin_return_address(0), __builtin_dwarf_cfa()}, arguments...);
   }
 };
 

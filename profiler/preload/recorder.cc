@@ -117,10 +117,10 @@ void define_site(uint32_t id, const void *address) {
 // The table holds return addresses; a slot's number plus one is the id. Bit 63 marks a slot whose
 // definition is on its way in another thread's ring: whoever sees it defines the site as well, so that
 // no event overtakes the definition. The same definition twice does no harm.
-uint32_t site_id(const void *address) {
+uint32_t site_id(CallSite site) {
   constexpr uint64_t kPending = uint64_t{1} << 63;
   std::atomic<uint64_t> *sites = process_state.sites;
-  uint64_t wanted = reinterpret_cast<uint64_t>(address);
+  uint64_t wanted = reinterpret_cast<uint64_t>(site.address);
   if (sites == nullptr || wanted == 0) return 0;
   uint32_t slot = static_cast<uint32_t>((wanted * 0x9e3779b97f4a7c15u) >> 40) % kSiteSlots;
   for (uint32_t probe = 0; probe < 64; probe++, slot = (slot + 1) % kSiteSlots) {
@@ -135,7 +135,7 @@ uint32_t site_id(const void *address) {
     }
     if (found == wanted) return slot + 1;
     if (found == (wanted | kPending)) {
-      define_site(slot + 1, address);
+      define_site(slot + 1, site.address);
       sites[slot].store(wanted, std::memory_order_release);
       return slot + 1;
     }

@@ -61,6 +61,12 @@ struct ProcessRecorder {
   uint64_t io_calls, io_bytes;  // towards the threshold, while there is no ring (relaxed, approximate)
 };
 
+/// Where a call came from.
+struct CallSite {
+  const void *address;  // return address into the caller
+  const void *stack;    // the caller's stack pointer once the call returned (the wrapper's canonical frame address)
+};
+
 /// Passed to each backend when it is loaded. Function pointers are the slow paths, implemented in
 /// recorder.cc; none of them throws, prints on success, or changes errno.
 struct RecorderLink {
@@ -73,8 +79,8 @@ struct RecorderLink {
   bool (*make_room)(ThreadRecorder *);
   /// Copies one whole record (header filled) into this thread's definition ring. False: lost, counted.
   bool (*define)(const DefinitionHeader *record);
-  /// Id of the call path whose innermost return address is `address` (0 if it could not be defined).
-  uint32_t (*site_id)(const void *address);
+  /// Id of the call path whose innermost return address is `site.address` (0 if it could not be defined).
+  uint32_t (*site_id)(CallSite site);
   /// Counts a loss of this process.
   void (*count_loss)(LossReason);
   /// A warning for the report (printf-style text made by the caller).

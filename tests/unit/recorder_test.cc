@@ -294,9 +294,9 @@ TEST_F(RecorderTest, SitesHaveOneIdEachAndADefinition) {
               uint64_t before = ring()->definitions.head;
               std::vector<uint32_t> ids;
               for (uintptr_t i = 1; i <= 100; i++)
-                ids.push_back(recorder_link->site_id(reinterpret_cast<void *>(0x400000 + i * 5)));
+                ids.push_back(recorder_link->site_id({reinterpret_cast<void *>(0x400000 + i * 5), nullptr}));
               for (uintptr_t i = 1; i <= 100; i++)
-                REQUIRE(recorder_link->site_id(reinterpret_cast<void *>(0x400000 + i * 5)) == ids[i - 1]);
+                REQUIRE(recorder_link->site_id({reinterpret_cast<void *>(0x400000 + i * 5), nullptr}) == ids[i - 1]);
               std::sort(ids.begin(), ids.end());
               REQUIRE(ids[0] > 0 && std::unique(ids.begin(), ids.end()) == ids.end());
               REQUIRE(ring()->definitions.head - before == 100 * (sizeof(SiteDefinition) + 8));
@@ -305,7 +305,7 @@ TEST_F(RecorderTest, SitesHaveOneIdEachAndADefinition) {
               ring()->definitions.tail = 0;
               for (uintptr_t i = 0; i < 20000; i++) {
                 ring()->definitions.tail = ring()->definitions.head.load();
-                unknown += recorder_link->site_id(reinterpret_cast<void *>(0x10000000 + i * 5)) == 0;
+                unknown += recorder_link->site_id({reinterpret_cast<void *>(0x10000000 + i * 5), nullptr}) == 0;
               }
               REQUIRE(unknown > 0 && unknown < 20000);
             }),

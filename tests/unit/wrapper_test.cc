@@ -96,7 +96,7 @@ RecorderLink link = {
     .attach_thread = [] { return is_recorded ? local.recorder = &recorder : nullptr; },
     .make_room = [](ThreadRecorder *) { return true; },
     .define = define,
-    .site_id = [](const void *address) -> uint32_t { return address != nullptr ? 5 : 0; },
+    .site_id = [](CallSite site) -> uint32_t { return site.address != nullptr ? 5 : 0; },
     .count_loss = [](LossReason) {},
     .note = [](const char *text) { ADD_FAILURE() << "note: " << text; },
     .process_file = [] { return &process_file; },
