@@ -23,6 +23,25 @@ void name_step(uint32_t id, StepFacts *facts) {
     snprintf(facts->step, sizeof facts->step, "%u", id);
 }
 
+// The first of the variables that is a number below `end`; 0 if none is.
+template <size_t count> uint32_t read_number(spank_t spank, const char *const (&names)[count], uint32_t end) {
+  for (const char *name : names) {
+    HeapText text;
+    if (!read_variable(spank, name, &text)) continue;
+    char *rest = nullptr;
+    unsigned long value = strtoul(text.c_str(), &rest, 10);
+    if (rest != text.c_str() && *rest == 0 && value < end) return static_cast<uint32_t>(value);
+  }
+  return 0;
+}
+
+// The user could have set these variables: they only name files, and a leader must be near.
+constexpr const char *kLeaderVariables[] = {"SLURM_HET_JOB_ID", "SLURM_PACK_JOB_ID", "SLURM_JOB_ID_HET_GROUP_0",
+                                            "SLURM_JOB_ID_PACK_GROUP_0"};
+constexpr uint32_t kMaxComponents = 128;
+// 22.05 has an item for it, which stays 0; a batch step has not even this variable: its trace gets `.2`.
+constexpr const char *kRestartVariables[] = {"SLURM_RESTART_COUNT"};
+
 void gather_ids(spank_t spank, StepFacts *facts) {
   uid_t uid = 0;
   gid_t gid = 0;
@@ -39,18 +58,14 @@ void gather_ids(spank_t spank, StepFacts *facts) {
   read_item(spank, S_JOB_STEPID, &step);
   name_step(step, facts);
   read_item(spank, S_SLURM_RESTART_COUNT, &facts->restart);
-  if (!is_real_id(facts->restart)) facts->restart = 0;
+  if (!is_real_id(facts->restart)) facts->restart = read_number(spank, kRestartVariables, 1u << 16);
   read_item(spank, S_JOB_LOCAL_TASK_COUNT, &facts->local_task_count);
   facts->leader_id = facts->job_id;
-  HeapText leader;
-  if (read_variable(spank, "SLURM_HET_JOB_ID", &leader) || read_variable(spank, "SLURM_PACK_JOB_ID", &leader)) {
-    char *end = nullptr;
-    unsigned long id = strtoul(leader.c_str(), &end, 10);
-    if (end != leader.c_str() && *end == 0 && id > 0 && id <= facts->job_id && facts->job_id - id < 128) {
-      facts->is_het = true;
-      facts->leader_id = static_cast<uint32_t>(id);
-      facts->het_group = facts->job_id - facts->leader_id;
-    }
+  uint32_t leader = read_number(spank, kLeaderVariables, facts->job_id + 1);
+  if (leader != 0 && facts->job_id - leader < kMaxComponents) {
+    facts->is_het = true;
+    facts->leader_id = leader;
+    facts->het_group = facts->job_id - leader;
   }
 }
 

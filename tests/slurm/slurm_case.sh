@@ -1,15 +1,15 @@
 # shellcheck shell=bash disable=SC2034  # variables for the tests
 # Shared by tests/slurm/test_*.sh; sourced. run_all provides the cluster and these variables:
-#   SLURM_CONF, SLURMSCOPE_CLUSTER (its directory), STAGE (where `make install` went)
+#   SLURM_CONF, TEST_CLUSTER (its directory), STAGE (where `make install` went)
 # The plugin under test is STAGE's; the library and the drainer that it finds are stand-ins in $lib, so that
 # a "trace" is a text file that shows what the plugin did. Every test works in a directory of its own.
 set -u
 
 tests=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-lib=$SLURMSCOPE_CLUSTER/lib
+lib=$TEST_CLUSTER/lib
 plugin=$STAGE/lib/slurmscope/slurmscope.so
 name=$(basename "$0" .sh)
-work=$(mktemp -d "$SLURMSCOPE_CLUSTER_WORK/$name.XXXX")
+work=$(mktemp -d "$TEST_CLUSTER_WORK/$name.XXXX")
 chmod 777 "$work"
 cd "$work" || exit 1
 failures=0
@@ -26,17 +26,20 @@ finish() {
   chmod 644 "$lib/libslurmscope.so"
   use_plugin "libdir=$lib"
   [ "$failures" -eq 0 ]
-  exit
+  exit $?  # a bare `exit` in a trap keeps the status from before it
 }
 trap finish EXIT
 
 # Sets the plugin's line: its arguments. Read by every command and every step that starts from now on.
 use_plugin() {
-  echo "optional $plugin $*" >"$SLURMSCOPE_CLUSTER/etc/plugstack.conf.new"
-  mv "$SLURMSCOPE_CLUSTER/etc/plugstack.conf.new" "$SLURMSCOPE_CLUSTER/etc/plugstack.conf"
+  echo "optional $plugin $*" >"$TEST_CLUSTER/etc/plugstack.conf.new"
+  mv "$TEST_CLUSTER/etc/plugstack.conf.new" "$TEST_CLUSTER/etc/plugstack.conf"
 }
 
-wait_job() { "$tests/cluster" wait "$SLURMSCOPE_CLUSTER" 60 "$@" || fail "jobs $* did not end"; }
+wait_job() { "$tests/cluster" wait "$TEST_CLUSTER" 60 "$@" || {
+  fail "jobs $* did not end"
+  scancel "$@"  # its nodes are wanted by the next test
+}; }
 
 # submit [sbatch options] -- script text: runs it as a job to its end; sets `job`, `out` (its output file)
 # and `state` (COMPLETED, FAILED...).
@@ -64,7 +67,7 @@ no_traces() { [ ! -e "$1" ] || fail "$1 exists: $(ls "$1")"; }
 nothing_left() {
   local node left
   for node in bm1 bm2 vm1 vm2; do
-    left=$("$tests/cluster" exec "$SLURMSCOPE_CLUSTER" "$node" sh -c 'ls -d /dev/shm/slurmscope-* 2>/dev/null; pgrep -lx "sleep|slurmscope-drai"')
+    left=$("$tests/cluster" exec "$TEST_CLUSTER" "$node" sh -c 'ls -d /dev/shm/slurmscope-* 2>/dev/null; pgrep -lx sleep; pgrep -lx slurmscope-drai')
     [ -z "$left" ] || fail "left on $node: $left"
   done
 }

@@ -27,7 +27,7 @@ for mpi in openmpi:pmix mpich:pmi2; do
   command -v "mpicc.${mpi%:*}" >/dev/null || continue
   "mpicc.${mpi%:*}" sums.c -o sums || fail "couldn't compile with mpicc.${mpi%:*}"
   chmod 777 .
-  job=$("$tests/cluster" exec "$SLURMSCOPE_CLUSTER" -u nobody login timeout 30 sbatch --parsable --profile=all -N2 -n2 \
+  job=$("$tests/cluster" exec "$TEST_CLUSTER" -u nobody login timeout 30 sbatch --parsable --profile=all -N2 -n2 \
     -o out --wrap "srun --mpi=${mpi#*:} ./sums")
   wait_job "$job"
   traces "slurmscope-$job" "step0.bm1.sst step0.bm2.sst"

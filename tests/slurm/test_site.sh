@@ -45,7 +45,7 @@ direct -J 'a/b'
 same "from the file" "$got" "[trace,output=$work/runs/%u/%j-%x]"
 traces "runs/root/$job-a_b" step0.bm1.sst
 same "stderr of srun" "$(cat srun.err)" ""
-grep -q "site.conf:4: 'nonsense' is not key=value" "$SLURMSCOPE_CLUSTER/log/slurmd-bm1" || fail "no line in slurmd's log"
+grep -q "site.conf:4: 'nonsense' is not key=value" "$TEST_CLUSTER/log/slurmd-bm1" || fail "no line in slurmd's log"
 use_plugin conf=/no/such/file default= wait=x "libdir=$work"
 direct
 same "stderr with bad arguments" "$(cat srun.err)" ""

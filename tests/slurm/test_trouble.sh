@@ -18,7 +18,7 @@ chmod 000 "$lib/libslurmscope.so"
 mkdir "$work/private" && cp "$lib"/* "$work/private" && chmod 700 "$work/private"
 use_plugin "libdir=$work/none"; run; unprofiled 'libslurmscope.so as the job.s user: No such file'
 use_plugin "libdir=$work/private"
-"$tests/cluster" exec "$SLURMSCOPE_CLUSTER" -u nobody login timeout 30 srun --slurmscope sh -c 'echo "[$LD_PRELOAD]"' >out 2>err
+"$tests/cluster" exec "$TEST_CLUSTER" -u nobody login timeout 30 srun --slurmscope sh -c 'echo "[$LD_PRELOAD]"' >out 2>err
 unprofiled "private/libslurmscope.so.*Permission denied"
 chmod 644 "$lib/libslurmscope.so"
 use_plugin "libdir=$lib"
@@ -43,7 +43,7 @@ run
 [ $((SECONDS - before)) -lt 12 ] || fail "the end took $((SECONDS - before)) s"
 contains err "took longer than 3 s.*what is left is in /dev/shm/slurmscope-0"
 rm "$lib/hang"
-"$tests/cluster" exec "$SLURMSCOPE_CLUSTER" bm1 sh -c 'rm -r /dev/shm/slurmscope-0-*; kill $(pgrep -x sleep)'
+"$tests/cluster" exec "$TEST_CLUSTER" bm1 sh -c 'rm -r /dev/shm/slurmscope-0-*; kill $(pgrep -x sleep)'
 use_plugin "libdir=$lib"
 
 # A user's own mistake, at submit time, names the option.
@@ -62,6 +62,6 @@ for command in srun sbatch salloc; do
 done
 
 # Even as a required plugin.
-echo "required $plugin libdir=$work/none" >"$SLURMSCOPE_CLUSTER/etc/plugstack.conf"
+echo "required $plugin libdir=$work/none" >"$TEST_CLUSTER/etc/plugstack.conf"
 run; unprofiled 'No such file'
 [ "$(sinfo -h -o %T | sort -u)" = idle ] || fail "a node is not idle: $(sinfo -h -N -o '%N %T' | xargs)"

@@ -3,7 +3,7 @@
 # shellcheck source-path=SCRIPTDIR disable=SC2016  # scripts for other shells
 . "$(dirname "$0")/slurm_case.sh"
 
-as_nobody() { "$tests/cluster" exec "$SLURMSCOPE_CLUSTER" -u nobody login "$@"; }
+as_nobody() { "$tests/cluster" exec "$TEST_CLUSTER" -u nobody login "$@"; }
 
 job=$(as_nobody timeout 30 sbatch --parsable --slurmscope -o out -N2 -n2 -J $'a\nuid=0' --wrap 'srun id -u')
 wait_job "$job"

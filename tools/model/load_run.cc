@@ -95,11 +95,7 @@ std::vector<std::string> trace_files(const std::string &path) {
   std::error_code error;
   if (fs::is_directory(path, error)) {
     for (const fs::directory_entry &entry : fs::directory_iterator(path, error)) {
-      // "step0.bm1.sst.2": the drainer's suffix for a name that was taken.
-      fs::path name = entry.path();
-      std::string last = name.extension().string();
-      if (last.size() > 1 && last.find_first_not_of("0123456789", 1) == std::string::npos) name = name.stem();
-      if (is_trace_name(name) && entry.is_regular_file(error)) result.push_back(entry.path().string());
+      if (is_trace_name(entry.path()) && entry.is_regular_file(error)) result.push_back(entry.path().string());
     }
     std::sort(result.begin(), result.end());
   } else if (fs::exists(path, error)) {
