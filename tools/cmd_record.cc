@@ -1,5 +1,6 @@
 // `slurmscope record`: runs a command with the preload and keeps its run folder; ends exactly as the
 // command ended. Nothing on stdout; one line on stderr.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -70,7 +71,15 @@ int end_like(int wait_status) {
   return 128 + number;  // a signal that does not end a process
 }
 
+/// Whoever closed our standard input, output or error must not have a file of ours opened under that number.
+/// The command finds it closed as we did.
+void fill_standard_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd)
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR | O_CLOEXEC);  // the lowest free number is this one
+}
+
 int record(const std::vector<std::string> &command, const std::string &settings, const fs::path &output) {
+  fill_standard_descriptors();
   std::optional<Recording> recording;
   try {
     if (settings != "off") recording.emplace(Recording::Request{settings, output.string(), command});

@@ -38,26 +38,42 @@ bool is_local_directory(const std::string &path) {
   return true;
 }
 
-/// Makes a new directory of this user; never uses one that exists.
-std::string make_spool() {
-  std::string tried;
-  const char *temporary = std::getenv("TMPDIR");
-  for (std::string base : {std::string("/dev/shm"), std::string(temporary ? temporary : ""), std::string("/tmp")}) {
-    if (base.empty()) continue;
-    if (!is_local_directory(base)) {
-      tried += (tried.empty() ? "" : ", ") + base;
-      continue;
+/// Free space below which another place is looked for: a container's /dev/shm is MPI's own before it is ours.
+constexpr uint64_t kRoomyBytes = 128 << 20;
+
+bool is_roomy(const std::string &path) {
+  struct statfs info;
+  return statfs(path.c_str(), &info) == 0 && static_cast<uint64_t>(info.f_bavail) * static_cast<uint64_t>(info.f_bsize) >= kRoomyBytes;
+}
+
+/// Makes a new directory of this user in `base`; never uses one that exists. Empty, with errno: it cannot be.
+std::string make_spool_in(const std::string &base) {
+  for (int suffix = 0; suffix < 100; ++suffix) {
+    std::string path = fmt::format("{}/slurmscope-{}-local.{}{}", base, getuid(), getpid(), suffix ? fmt::format("-{}", suffix) : "");
+    if (mkdir(path.c_str(), 0700) == 0) {
+      chmod(path.c_str(), 0700);  // a umask may have taken our own rights, too
+      return path;
     }
-    for (int suffix = 0; suffix < 100; ++suffix) {
-      std::string path = fmt::format("{}/slurmscope-{}-local.{}{}", base, getuid(), getpid(), suffix ? fmt::format("-{}", suffix) : "");
-      if (mkdir(path.c_str(), 0700) == 0) {
-        chmod(path.c_str(), 0700);  // a umask may have taken our own rights, too
-        return path;
+    if (errno != EEXIST) break;
+  }
+  return "";
+}
+
+/// The first place that is local, writable and roomy; if there is none, the first that is local and writable.
+std::string make_spool() {
+  const char *temporary = std::getenv("TMPDIR");
+  std::string tried;
+  for (bool must_be_roomy : {true, false}) {
+    tried.clear();
+    for (const std::string &base : {std::string("/dev/shm"), std::string(temporary ? temporary : ""), std::string("/tmp")}) {
+      if (base.empty() || (must_be_roomy && !is_roomy(base))) continue;
+      std::string path, trouble;
+      if (is_local_directory(base)) {
+        path = make_spool_in(base);
+        trouble = fmt::format(" ({})", std::strerror(errno));
       }
-      if (errno != EEXIST) {
-        tried += fmt::format("{}{} ({})", tried.empty() ? "" : ", ", base, std::strerror(errno));
-        break;
-      }
+      if (!path.empty()) return path;
+      tried += (tried.empty() ? "" : ", ") + base + trouble;
     }
   }
   throw Error(fmt::format("no place for the spool directory (it must be local and writable): tried {}", tried));
@@ -81,6 +97,7 @@ int run_drainer(const std::string &program, std::vector<std::string> arguments) 
   // The command's own standard input and output are not the drainer's.
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, 2, 2);  // open in the drainer also if it is only our stand-in
   pid_t pid = 0;
   int error = posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);

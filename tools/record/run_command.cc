@@ -15,7 +15,18 @@
 namespace slurmscope {
 namespace {
 
-constexpr int kForwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT};
+// Not for the command: faults of our own, the end of children, what is sent by our own writing, and the
+// terminal's job control, which goes to the whole process group.
+constexpr int kOwn[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGKILL, SIGSTOP,
+                        SIGCHLD, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU};
+
+bool is_forwarded(int number) {
+  for (int own : kOwn)
+    if (number == own) return false;
+  // What the caller ignores (nohup) stays ignored, here and in the command. The numbers between are libc's.
+  struct sigaction action;
+  return sigaction(number, nullptr, &action) == 0 && action.sa_handler != SIG_IGN;
+}
 
 /// In the child: everything as we found it, then the command.
 [[noreturn]] void become(const std::vector<std::string> &command, const Recording *recording, const sigset_t &mask,
@@ -38,12 +49,8 @@ ChildResult run_command(const std::vector<std::string> &command, const Recording
   sigset_t waited, before;
   sigemptyset(&waited);
   sigaddset(&waited, SIGCHLD);
-  for (int number : kForwarded) {
-    // What the caller ignores (nohup) stays ignored, here and in the command.
-    struct sigaction action;
-    sigaction(number, nullptr, &action);
-    if (action.sa_handler != SIG_IGN) sigaddset(&waited, number);
-  }
+  for (int number = 1; number <= SIGRTMAX; number++)
+    if (is_forwarded(number)) sigaddset(&waited, number);
   // With SIGCHLD ignored the kernel would throw the exit status away.
   struct sigaction child_before, standard{};
   standard.sa_handler = SIG_DFL;
