@@ -13,15 +13,16 @@ struct RingLayout {
   uint64_t file_bytes;
 };
 
-/// The layout of a ring with `event_count` events (a power of two), and with or without samples.
-constexpr RingLayout make_ring_layout(uint64_t event_count, bool has_samples) {
+/// The layout of a ring with `event_count` events and so many bytes of definitions and samples, each a power
+/// of two; `sample_bytes` 0: no samples.
+constexpr RingLayout make_ring_layout(uint64_t event_count, uint64_t definition_bytes, uint64_t sample_bytes) {
   RingLayout layout{};
   layout.event_offset = kRingHeaderBytes;
   layout.event_count = event_count;
   layout.definition_offset = layout.event_offset + event_count * sizeof(Event);
-  layout.definition_bytes = kDefinitionRingBytes;
+  layout.definition_bytes = definition_bytes;
   layout.sample_offset = layout.definition_offset + layout.definition_bytes;
-  layout.sample_bytes = has_samples ? kSampleRingBytes : 0;
+  layout.sample_bytes = sample_bytes;
   layout.file_bytes = layout.sample_offset + layout.sample_bytes;
   return layout;
 }

@@ -1,52 +1,40 @@
-// Descriptor and path tables of the I/O wrappers; see file_table.h for the rules.
+// Names of files: path -> id, and what an unknown descriptor means; see file_table.h for the rules.
 #include "profiler/io/file_table.h"
 
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "profiler/io/lazy_memory.h"
+#include "profiler/io/path_table.h"
 #include "profiler/io/path_text.h"
 #include "profiler/preload/recorder.h"
 
 namespace slurmscope {
 namespace {
 
-constexpr unsigned kMaxDescriptors = 1u << 20;  // further ones are recorded without a file
-constexpr uint32_t kPathSlots = 1u << 17;       // twice kMaxFiles: short probe sequences
-constexpr unsigned kScratchCount = 64;          // threads that can name a file at the same time
-
-enum PathState : uint32_t { kIsNew = 0, kIsDefined = 1, kIsLost = 2 };
-
-struct PathSlot {
-  std::atomic<uint64_t> hash;  // 0: free
-  std::atomic<uint32_t> id;    // 0: being given
-  std::atomic<uint32_t> state;
-};
+constexpr unsigned kScratchCount = 32;  // threads that can name a file at the same time
+constexpr int kPatience = 10000;        // pauses until another thread is taken for one that jumped away
 
 /// Room to put a definition together, outside the application's (maybe tiny) stack.
 struct Scratch {
   FileDefinition definition;
   char path[kMaxPath];  // follows the definition, as in the ring
-  std::atomic<uint32_t> is_used;
+  std::atomic<const ThreadLocal *> owner;
 };
 static_assert(offsetof(Scratch, path) == sizeof(FileDefinition));
 
-struct FileTable {
-  std::atomic<int32_t> owner;
-  std::atomic<uint32_t> files;            // ids given
+struct FileNames {
+  std::atomic<uint32_t> files;  // ids given
   std::atomic<uint32_t> others_defined;
-  std::atomic<uint32_t> descriptor_limit; // above every descriptor ever set
-  alignas(64) std::atomic<uint32_t> descriptors[kMaxDescriptors];
-  alignas(64) PathSlot paths[kPathSlots];
   alignas(64) Scratch scratch[kScratchCount];
 };
 
-FileTable *table;
-char spool_directory[kMaxPath];
+std::atomic<FileNames *> file_names;
+std::atomic<uint32_t> has_no_proc;
+char spool_directory[1024 + 64];
+
+FileNames *names() { return lazy_block(file_names, sizeof(FileNames)); }
 
 bool is_excluded(const char *path) {
   // eventfd, timerfd, epoll: wake-ups between threads, most of them of MPI's own progress thread.
@@ -59,23 +47,33 @@ bool is_excluded(const char *path) {
 class ScratchClaim {
  public:
   ScratchClaim() {
-    for (Scratch &candidate : table->scratch) {
-      if (candidate.is_used.load(std::memory_order_relaxed) == 0 &&
-          candidate.is_used.exchange(1, std::memory_order_acquire) == 0) {
-        scratch_ = &candidate;
-        return;
-      }
+    FileNames *all = names();
+    if (all == nullptr) return;
+    for (int attempt = 0; attempt < kPatience; attempt++) {
+      if ((scratch_ = find(all)) != nullptr) return;
+      __builtin_ia32_pause();
     }
     recorder_link->count_loss(LossReason::kDefinition);
   }
   ~ScratchClaim() {
-    if (scratch_ != nullptr) scratch_->is_used.store(0, std::memory_order_release);
+    if (scratch_ != nullptr) scratch_->owner.store(nullptr, std::memory_order_release);
   }
   ScratchClaim(const ScratchClaim &) = delete;
   ScratchClaim &operator=(const ScratchClaim &) = delete;
   Scratch *get() const { return scratch_; }
 
  private:
+  static Scratch *find(FileNames *all) {
+    const ThreadLocal *self = thread_local_state();
+    for (Scratch &candidate : all->scratch) {
+      const ThreadLocal *owner = candidate.owner.load(std::memory_order_relaxed);
+      // Our own: left behind by a jump out of here, because under the guard nobody comes here twice.
+      if (owner == self) return &candidate;
+      if (owner == nullptr && candidate.owner.compare_exchange_strong(owner, self, std::memory_order_acquire)) return &candidate;
+    }
+    return nullptr;
+  }
+
   Scratch *scratch_ = nullptr;
 };
 
@@ -92,51 +90,55 @@ bool define_file(Scratch *scratch, uint32_t id) {
 }
 
 uint32_t other_files(Scratch *scratch) {
-  if (table->others_defined.exchange(1, std::memory_order_relaxed) == 0) {
+  if (names()->others_defined.exchange(1, std::memory_order_relaxed) == 0) {
     strcpy(scratch->path, "(other files)");
-    if (!define_file(scratch, kMaxFiles)) table->others_defined.store(0, std::memory_order_relaxed);
+    if (!define_file(scratch, kMaxFiles)) names()->others_defined.store(0, std::memory_order_relaxed);
     recorder_link->note("more than 65535 files: the others are counted together as \"(other files)\"");
   }
   return kMaxFiles;
+}
+
+/// Gives a slot an id, after its definition. Should another thread have been quicker, its id is the answer.
+uint32_t give_id(PathSlot *slot, Scratch *scratch) {
+  uint32_t id = names()->files.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (id >= kMaxFiles) id = other_files(scratch);
+  bool is_defined = id == kMaxFiles || define_file(scratch, id);
+  slot->state.store(is_defined ? kIsDefined : kIsLost, std::memory_order_relaxed);
+  uint32_t none = 0;
+  return slot->id.compare_exchange_strong(none, id, std::memory_order_acq_rel) ? id : none;
 }
 
 /// Id of scratch->path (absolute, or a kind such as "socket:").
 uint32_t id_of_path(Scratch *scratch, bool may_add) {
   if (is_excluded(scratch->path)) return kExcludedFile;
   uint64_t hash = path_hash(scratch->path);
-  for (uint32_t probe = 0; probe < kPathSlots; probe++) {
-    PathSlot &slot = table->paths[(hash + probe) & (kPathSlots - 1)];
-    uint64_t found = slot.hash.load(std::memory_order_acquire);
-    if (found == 0) {
-      if (!may_add) return kNoFile;
-      if (table->files.load(std::memory_order_relaxed) >= kMaxFiles - 1) return other_files(scratch);
-      if (slot.hash.compare_exchange_strong(found, hash, std::memory_order_acq_rel)) {
-        uint32_t id = table->files.fetch_add(1, std::memory_order_relaxed) + 1;
-        if (id >= kMaxFiles) id = other_files(scratch);
-        bool is_defined = id == kMaxFiles || define_file(scratch, id);
-        slot.state.store(is_defined ? kIsDefined : kIsLost, std::memory_order_relaxed);
-        slot.id.store(id, std::memory_order_release);
-        return id;
-      }
-    }
-    if (found != hash) continue;
-    uint32_t id = 0;  // another thread may be defining it at this moment
-    for (int attempt = 0; attempt < 10000 && (id = slot.id.load(std::memory_order_acquire)) == 0; attempt++)
-      __builtin_ia32_pause();
-    uint32_t lost = kIsLost;  // its first definition found no room: try again
-    if (id != 0 && slot.state.compare_exchange_strong(lost, kIsDefined, std::memory_order_relaxed) &&
-        !define_file(scratch, id))
-      slot.state.store(kIsLost, std::memory_order_relaxed);
-    return id;
-  }
-  return kNoFile;
+  bool is_full = names()->files.load(std::memory_order_relaxed) >= kMaxFiles - 1, is_new;
+  PathSlot *slot = find_path(hash, may_add && !is_full, &is_new);
+  if (slot == nullptr) return may_add ? other_files(scratch) : kNoFile;
+  if (is_new) return give_id(slot, scratch);
+  uint32_t id = 0;  // another thread may be defining it at this moment
+  for (int attempt = 0; attempt < kPatience && (id = slot->id.load(std::memory_order_acquire)) == 0; attempt++)
+    __builtin_ia32_pause();
+  if (id == 0) return give_id(slot, scratch);
+  uint32_t lost = kIsLost;  // its first definition found no room: try again
+  if (slot->state.compare_exchange_strong(lost, kIsDefined, std::memory_order_relaxed) && !define_file(scratch, id))
+    slot->state.store(kIsLost, std::memory_order_relaxed);
+  return id;
 }
 
-/// Writes what /proc/self/fd/`fd` points to into scratch->path; false if there is no such descriptor.
-bool read_descriptor_path(Scratch *scratch, int fd) {
+/// Writes what /proc/self/fd/`fd` points to into scratch->path; false if the kernel does not say. Then
+/// `*is_in_vain` tells whether it ever will.
+bool read_descriptor_path(Scratch *scratch, int fd, bool *is_in_vain) {
   char link[32];
+  *is_in_vain = true;
+  if (has_no_proc.load(std::memory_order_relaxed) != 0) return false;
   descriptor_link(fd, link);
-  long length = syscall(SYS_readlinkat, AT_FDCWD, link, scratch->path, kMaxPath - 1);
+  long length = raw::readlink(link, scratch->path, kMaxPath - 1);
+  if (length == -ENOENT) {
+    // There is no such descriptor, or no /proc.
+    *is_in_vain = !raw::exists("/proc/self/fd");
+    if (*is_in_vain) has_no_proc.store(1, std::memory_order_relaxed);
+  }
   if (length <= 0) return false;
   scratch->path[length] = '\0';
   return true;
@@ -145,15 +147,16 @@ bool read_descriptor_path(Scratch *scratch, int fd) {
 /// Puts the absolute form of `path` into scratch->path.
 bool make_absolute(Scratch *scratch, int directory, const char *path) {
   size_t length = 0;
+  bool is_in_vain;
   if (path == nullptr || path[0] == '\0') {  // AT_EMPTY_PATH
-    if (!read_descriptor_path(scratch, directory)) return false;
+    if (!read_descriptor_path(scratch, directory, &is_in_vain)) return false;
     reduce_to_kind(scratch->path);
     return true;
   }
   if (path[0] != '/') {
     if (directory == AT_FDCWD) {
-      if (syscall(SYS_getcwd, scratch->path, kMaxPath) <= 0) return false;
-    } else if (!read_descriptor_path(scratch, directory)) {
+      if (raw::getcwd(scratch->path, kMaxPath) <= 0) return false;
+    } else if (!read_descriptor_path(scratch, directory, &is_in_vain)) {
       return false;
     }
     length = strlen(scratch->path);
@@ -168,70 +171,33 @@ bool make_absolute(Scratch *scratch, int directory, const char *path) {
   return true;
 }
 
-/// Keeps errno over a function.
-class KeepErrno {
- public:
-  KeepErrno() : error_(errno) {}
-  ~KeepErrno() { errno = error_; }
-
- private:
-  int error_;
-};
-
 }  // namespace
 
-bool file_table_create(const char *spool) {
-  KeepErrno keep;
+void file_table_exclude(const char *spool) {
   if (strlen(spool) < sizeof(spool_directory)) strcpy(spool_directory, spool);
   tidy_path(spool_directory);
-  void *memory = mmap(nullptr, sizeof(FileTable), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return false;
-  if (madvise(memory, sizeof(FileTable), MADV_WIPEONFORK) != 0) {
-    munmap(memory, sizeof(FileTable));
-    return false;
-  }
-  madvise(memory, sizeof(FileTable), MADV_NOHUGEPAGE);  // a touched entry costs one small page
-  table = static_cast<FileTable *>(memory);
-  file_table_owner();
-  return true;
-}
-
-int32_t file_table_owner() {
-  int32_t owner = table->owner.load(std::memory_order_relaxed);
-  if (owner != 0) return owner;
-  int32_t pid = static_cast<int32_t>(syscall(SYS_getpid));
-  return table->owner.compare_exchange_strong(owner, pid, std::memory_order_relaxed) ? pid : owner;
-}
-
-uint32_t known_file_of_descriptor(int fd) {
-  if (static_cast<unsigned>(fd) >= kMaxDescriptors) return kNoFile;
-  return table->descriptors[fd].load(std::memory_order_relaxed);
 }
 
 uint32_t file_of_descriptor(int fd) {
   uint32_t file = known_file_of_descriptor(fd);
-  if (__builtin_expect(file != kNoFile, 1) || static_cast<unsigned>(fd) >= kMaxDescriptors) return file;
-  KeepErrno keep;
+  if (__builtin_expect(file != kNoFile, 1)) return file != kUnknowableFile ? file : kNoFile;
+  if (fd < 0 || thread_local_state()->is_sealed) return kNoFile;
   Hidden hidden;
   ScratchClaim claim;
   Scratch *scratch = claim.get();
-  if (scratch == nullptr || !read_descriptor_path(scratch, fd)) return kNoFile;
+  if (scratch == nullptr) return kNoFile;
+  bool is_in_vain;
+  if (!read_descriptor_path(scratch, fd, &is_in_vain)) {
+    if (is_in_vain) learn_descriptor(fd, kUnknowableFile);
+    return kNoFile;
+  }
   reduce_to_kind(scratch->path);
   file = id_of_path(scratch, true);
-  // Not a plain store: the application may have opened something else under this number meanwhile.
-  uint32_t unknown = kNoFile;
-  if (table->descriptors[fd].compare_exchange_strong(unknown, file, std::memory_order_relaxed)) {
-    uint32_t limit = table->descriptor_limit.load(std::memory_order_relaxed);
-    while (limit <= static_cast<unsigned>(fd) &&
-           !table->descriptor_limit.compare_exchange_weak(limit, fd + 1, std::memory_order_relaxed)) {
-    }
-  }
+  learn_descriptor(fd, file);
   return file;
 }
 
 uint32_t file_of_path(int directory, const char *path, bool may_add) {
-  KeepErrno keep;
   ScratchClaim claim;
   Scratch *scratch = claim.get();
   if (scratch == nullptr || !make_absolute(scratch, directory, path)) return kNoFile;
@@ -240,7 +206,6 @@ uint32_t file_of_path(int directory, const char *path, bool may_add) {
 
 uint32_t file_of_unnamed(int directory, const char *path) {
   constexpr char kUnnamed[] = "/(unnamed)";
-  KeepErrno keep;
   ScratchClaim claim;
   Scratch *scratch = claim.get();
   if (scratch == nullptr || !make_absolute(scratch, directory, path)) return kNoFile;
@@ -248,25 +213,6 @@ uint32_t file_of_unnamed(int directory, const char *path) {
   if (length + sizeof(kUnnamed) > kMaxPath) return kNoFile;
   memcpy(scratch->path + length, kUnnamed, sizeof(kUnnamed));
   return id_of_path(scratch, true);
-}
-
-void set_descriptor(int fd, uint32_t file) {
-  if (static_cast<unsigned>(fd) >= kMaxDescriptors) return;
-  std::atomic<uint32_t> &entry = table->descriptors[fd];
-  if (file == kNoFile && entry.load(std::memory_order_relaxed) == kNoFile) return;  // keep the page untouched
-  entry.store(file, std::memory_order_relaxed);
-  uint32_t limit = table->descriptor_limit.load(std::memory_order_relaxed);
-  while (limit <= static_cast<unsigned>(fd) &&
-         !table->descriptor_limit.compare_exchange_weak(limit, fd + 1, std::memory_order_relaxed)) {
-  }
-}
-
-void copy_descriptor(int fd, int copy) { set_descriptor(copy, known_file_of_descriptor(fd)); }
-
-void forget_descriptors(unsigned first, unsigned last) {
-  uint32_t limit = table->descriptor_limit.load(std::memory_order_relaxed);
-  for (unsigned fd = first; fd < limit && fd <= last; fd++)
-    table->descriptors[fd].store(kNoFile, std::memory_order_relaxed);
 }
 
 }  // namespace slurmscope

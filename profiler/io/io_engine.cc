@@ -1,10 +1,8 @@
 // The slow half of the I/O engine; see io_engine.h.
 #include "profiler/io/io_engine.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "profiler/io/io_recording.h"
+#include "profiler/preload/recorder_state.h"
 
 namespace slurmscope {
 
@@ -21,35 +19,35 @@ void add_relaxed(uint64_t *counter, uint64_t amount) {
 
 }  // namespace
 
-bool io_recording_enable(uint64_t min_calls, uint64_t min_bytes, const char *spool) {
-  if (!file_table_create(spool)) return false;
+void io_recording_enable(uint64_t min_calls, uint64_t min_bytes, const char *spool) {
+  file_table_exclude(spool);
   min_calls_to_attach = min_calls;
   min_bytes_to_attach = min_bytes;
   __atomic_store_n(&io_is_enabled, 1, __ATOMIC_RELEASE);
-  return true;
 }
 
-bool is_vfork_child() {
-  int error = errno;
-  bool is_child = file_table_owner() != static_cast<int32_t>(syscall(SYS_getpid));
-  errno = error;
-  return is_child;
+void count_reentered() {
+  if (recorder_link->process->is_active) recorder_link->count_loss(LossReason::kReentered);
 }
 
 void count_early_bytes(uint64_t bytes) { add_relaxed(&recorder_link->process->io_bytes, bytes); }
 
 Admission admit_slowly() {
   ProcessRecorder *process = recorder_link->process;
-  file_table_owner();  // a fork's child takes its copy of the table over
   if (!process->is_active) {
     add_relaxed(&process->io_calls, 1);
     if (__atomic_load_n(&process->io_calls, __ATOMIC_RELAXED) <= min_calls_to_attach &&
         __atomic_load_n(&process->io_bytes, __ATOMIC_RELAXED) <= min_bytes_to_attach)
       return Admission::kCount;
   }
-  if (is_vfork_child()) return Admission::kPass;
+  if (thread_local_state()->is_sealed) return Admission::kPass;
   Hidden hidden;
-  return recorder_link->attach_thread() != nullptr ? Admission::kRecord : Admission::kPass;
+  if (attach_thread() != nullptr) return Admission::kRecord;
+  return process->is_active ? Admission::kPass : Admission::kCount;
+}
+
+void reach_safe_point() {
+  if (is_following() && !is_nested()) start_sampling();
 }
 
 bool path_was_read(int error) {
@@ -63,6 +61,7 @@ bool path_was_read(int error) {
 }
 
 int descriptor_of(FILE *stream) {
+  if (stream == nullptr) return -1;
   int error = errno;
   int fd = fileno(stream);
   errno = error;

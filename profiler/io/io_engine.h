@@ -4,6 +4,7 @@
 //   pass    not enabled, nested in another wrapper, or nothing to record: just the real function;
 //   count   the process is not recorded yet: two counters, towards the threshold;
 //   record  one event, two clock reads.
+// No argument is looked at that libc itself would not look at: fread() of nothing does not read its stream.
 // Threading: no locks. Allocation: none. Signals: async-signal-safe, as read() and write() must be.
 // errno: as the real function left it. Buffers are never touched; a path only after the kernel read it.
 #pragma once
@@ -27,15 +28,23 @@ extern uint32_t io_is_enabled;
 Admission admit_slowly();
 /// Counts what a call moved before the process is recorded.
 void count_early_bytes(uint64_t bytes);
-/// True in a vfork's child: it shares our memory but not our descriptors. One system call.
-bool is_vfork_child();
+/// Counts an I/O call made while another one of this thread is going on: by a signal handler, or by another
+/// preloaded library behind us. It is not recorded.
+void count_reentered();
+/// In calls that allocate by themselves, so that they come from no signal handler and from under no lock of an
+/// allocator: starts the counters and call stacks that are due.
+void reach_safe_point();
 /// True if a call that failed with `error` got as far as reading its path.
 bool path_was_read(int error);
 
-inline Admission admit() {
+__attribute__((always_inline)) inline Admission admit() {
   if (!io_is_enabled) return Admission::kPass;
   ThreadLocal *self = thread_local_state();
-  if (self->depth != 0) return Admission::kPass;
+  uintptr_t guard = self->guard;
+  if (__builtin_expect(guard != 0, 0) && (own_frame() <= guard || recorder_link->guard_holds(self))) {
+    if ((guard & kGuardOfIo) != 0) count_reentered();
+    return Admission::kPass;
+  }
   ThreadRecorder *recorder = self->recorder;
   if (__builtin_expect(recorder != nullptr && recorder->is_active, 1))
     return Admission::kRecord;
@@ -67,7 +76,7 @@ auto descriptor_call(uint16_t call, int fd, int64_t offset, Call real) -> declty
   }
   uint32_t file = file_of_descriptor(fd);
   if (file == kExcludedFile) return real();
-  Recording recording(call);
+  Recording recording(call, kGuardOfIo);
   auto result = real();
   if (Event *event = recording.finish()) {
     event->object = file;
@@ -85,7 +94,7 @@ template <typename Call> off64_t seek_call(uint16_t call, int fd, Call real) {
   if (admit() != Admission::kRecord) return real();
   uint32_t file = file_of_descriptor(fd);
   if (file == kExcludedFile) return real();
-  Recording recording(call);
+  Recording recording(call, kGuardOfIo);
   off64_t result = real();
   if (Event *event = recording.finish()) {
     event->object = file;
@@ -102,7 +111,7 @@ template <typename Call> off64_t seek_call(uint16_t call, int fd, Call real) {
 /// directories would fill the table with files that do not exist.
 template <typename Call> int path_call(uint16_t call, int directory, const char *path, Call real) {
   if (admit() != Admission::kRecord) return real();
-  Recording recording(call);
+  Recording recording(call, kGuardOfIo);
   int result = real();
   int error = errno;
   if (Event *event = recording.finish()) {
@@ -127,12 +136,12 @@ inline uint32_t bind_opened(int fd, int directory, const char *path, int flags) 
 }
 
 template <typename Call> int open_call(uint16_t call, int directory, const char *path, int flags, Call real) {
-  if (admit() != Admission::kRecord || is_vfork_child()) {
+  if (admit() != Admission::kRecord) {
     int fd = real();
     if (fd >= 0 && is_followed()) set_descriptor(fd, kNoFile);
     return fd;
   }
-  Recording recording(call);
+  Recording recording(call, kGuardOfIo);
   int fd = real();
   int error = errno;
   Event *event = recording.finish();
@@ -157,7 +166,7 @@ template <typename Call> int close_call(uint16_t call, int fd, Call real) {
   uint32_t file = known_file_of_descriptor(fd);
   set_descriptor(fd, kNoFile);
   if (admission != Admission::kRecord || file == kExcludedFile) return real();
-  Recording recording(call);
+  Recording recording(call, kGuardOfIo);
   int result = real();
   if (Event *event = recording.finish()) {
     event->object = file;
@@ -168,7 +177,7 @@ template <typename Call> int close_call(uint16_t call, int fd, Call real) {
   return result;
 }
 
-/// fileno() of a stream, keeping errno; -1 for a stream in memory.
+/// fileno() of a stream, keeping errno; -1 for a stream in memory, and for NULL.
 int descriptor_of(FILE *stream);
 
 template <typename Call> int stream_close_call(uint16_t call, FILE *stream, Call real) {
@@ -178,12 +187,13 @@ template <typename Call> int stream_close_call(uint16_t call, FILE *stream, Call
 }
 
 template <typename Call> FILE *stream_open_call(uint16_t call, const char *path, Call real) {
-  if (admit() != Admission::kRecord || is_vfork_child()) {
+  reach_safe_point();
+  if (admit() != Admission::kRecord) {
     FILE *stream = real();
     if (stream != nullptr && is_followed()) set_descriptor(descriptor_of(stream), kNoFile);
     return stream;
   }
-  Recording recording(call);
+  Recording recording(call, kGuardOfIo);
   FILE *stream = real();
   int error = errno;
   Event *event = recording.finish();
@@ -205,7 +215,7 @@ template <typename Call> FILE *stream_open_call(uint16_t call, const char *path,
 template <typename Call>
 size_t stream_call(uint16_t call, FILE *stream, size_t size, size_t count, Call real) {
   Admission admission = admit();
-  if (admission == Admission::kPass) return real();
+  if (admission == Admission::kPass || size == 0 || count == 0) return real();
   if (admission == Admission::kCount) {
     size_t moved = real();
     count_early_bytes(moved * size);
@@ -214,7 +224,7 @@ size_t stream_call(uint16_t call, FILE *stream, size_t size, size_t count, Call 
   int fd = descriptor_of(stream);
   uint32_t file = fd < 0 ? kExcludedFile : file_of_descriptor(fd);
   if (file == kExcludedFile) return real();
-  Recording recording(call);
+  Recording recording(call, kGuardOfIo);
   size_t moved = real();
   if (Event *event = recording.finish()) {
     event->object = file;
@@ -224,42 +234,6 @@ size_t stream_call(uint16_t call, FILE *stream, size_t size, size_t count, Call 
     recording.publish();
   }
   return moved;
-}
-
-/// What a new socket or pipe means: one that MPI makes inside a call is its own business, also when its
-/// progress thread uses it later.
-inline uint32_t file_of_new_descriptor() { return is_nested() ? kExcludedFile : kNoFile; }
-
-/// A call that returns a new descriptor of something that has no path.
-template <typename Call> int new_descriptor_call(Call real) {
-  int fd = real();
-  if (fd >= 0 && is_followed()) set_descriptor(fd, file_of_new_descriptor());
-  return fd;
-}
-
-/// A call that makes two of them.
-template <typename Call> int new_pair_call(const int *pair, Call real) {
-  int result = real();
-  if (result == 0 && is_followed()) {
-    set_descriptor(pair[0], file_of_new_descriptor());
-    set_descriptor(pair[1], file_of_new_descriptor());
-  }
-  return result;
-}
-
-/// freopen: the stream lets its descriptor go and gets one, the same number or another.
-template <typename Call> FILE *reopen_call(FILE *stream, Call real) {
-  if (!is_followed()) return real();
-  set_descriptor(descriptor_of(stream), kNoFile);
-  FILE *result = real();
-  if (result != nullptr) set_descriptor(descriptor_of(result), kNoFile);
-  return result;
-}
-
-template <typename Call> int duplicate_call(int fd, Call real) {
-  int copy = real();
-  if (copy >= 0 && copy != fd && is_followed()) copy_descriptor(fd, copy);
-  return copy;
 }
 
 }  // namespace slurmscope

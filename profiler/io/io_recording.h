@@ -10,7 +10,7 @@ namespace slurmscope {
 /// From the preload's constructor, in a process that may be recorded (a spool directory, mode not off,
 /// executable not skipped); recorder_link must be usable. The process is attached by itself once it has
 /// made more than `min_calls` I/O calls or moved more than `min_bytes`; the files below `spool` are
-/// never recorded. False: no memory, I/O stays unrecorded.
-bool io_recording_enable(uint64_t min_calls, uint64_t min_bytes, const char *spool);
+/// never recorded.
+void io_recording_enable(uint64_t min_calls, uint64_t min_bytes, const char *spool);
 
 }  // namespace slurmscope

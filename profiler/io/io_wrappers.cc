@@ -4,18 +4,27 @@
 // are is in its shape; this file has the prototypes that no libc header shows.
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/seccomp.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #pragma GCC diagnostic ignored "-Wignored-attributes"  // decltype(::open) drops nonnull and the like
 
 #include "profiler/io/io_engine.h"
+#include "profiler/io/io_follow_shapes.h"
 #include "profiler/io/io_stream_shapes.h"
 #include "profiler/io/real_function.h"
 

@@ -62,6 +62,14 @@ inline int fcntl_variadic(int fd, int command, ...) {
   va_end(arguments);
   return static_cast<int>(syscall(SYS_fcntl, fd, command, argument));
 }
+inline int prctl_variadic(int option, ...) {
+  va_list arguments;
+  va_start(arguments, option);
+  unsigned long words[4];
+  for (unsigned long &word : words) word = va_arg(arguments, unsigned long);
+  va_end(arguments);
+  return static_cast<int>(syscall(SYS_prctl, option, words[0], words[1], words[2], words[3]));
+}
 
 }  // namespace fallback
 

@@ -1,14 +1,17 @@
 // Makes the files of a process and of its threads in the spool directory, when it is time to.
 //
 // Called by Recording through RecorderLink::attach_thread, at the entry of a call in a thread that has
-// no ring: any MPI call, or an I/O call past the threshold. Any thread, any signal handler: no lock, no allocation, no errno. No descriptor is kept: each
-// file is opened, reserved, mapped and closed at once. Whatever fails, the call passes through.
+// no ring: any MPI call, or an I/O call past the threshold. The latter may come from any signal handler: no
+// lock, no allocation, no errno; counters and call stacks, which need all of these, start at an MPI call or
+// at an I/O call that allocates by itself (attach_mpi_thread(), start_sampling()). No descriptor is kept:
+// each file is opened, reserved, mapped and closed at once. Whatever fails, the call passes through.
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 
 #include "profiler/preload/raw_syscall.h"
 #include "profiler/preload/recorder_state.h"
+#include "profiler/preload/ring_plan.h"
 
 namespace slurmscope {
 namespace {
@@ -18,8 +21,6 @@ constexpr uint32_t kThreadEnded = 0x100;    // no more recording in this thread
 constexpr uint32_t kThreadRefused = 0x200;  // no ring; the rest counts the calls since
 constexpr uint32_t kRefusedStep = 0x400;
 constexpr uint32_t kRetryAfter = 4096;      // calls without a ring before it is tried again
-
-constexpr size_t kSmallestEvents = 16 * 1024, kSmallestDefinitions = 16 * 1024, kSmallestSamples = 16 * 1024;
 
 class Path {
  public:
@@ -54,14 +55,16 @@ int create(const char *path) {
 // Blocks are reserved, so that a full file system shows here and not as SIGBUS at a store; the size
 // limit is looked at first, because going beyond it raises SIGXFSZ.
 int reserve(int fd, size_t size) {
-  if (size > raw::file_size_limit()) return -EFBIG;
+  if (size > raw::limit_of(RLIMIT_FSIZE)) return -EFBIG;
   int result = raw::reserve(fd, size);
   if (result != 0) raw::ftruncate(fd, 0);
   return result;
 }
 
 void *map_file(int fd, size_t size, int extra_flags) {
-  return raw::map(size, PROT_READ | PROT_WRITE, MAP_SHARED | extra_flags, fd);
+  void *memory = raw::map(size, PROT_READ | PROT_WRITE, MAP_SHARED | extra_flags, fd);
+  if (memory != nullptr) raw::unlock(memory, size);  // mlockall(MCL_FUTURE): not on the application's account
+  return memory;
 }
 
 ProcessFile *make_process_file(uint32_t *number) {
@@ -88,34 +91,6 @@ ProcessFile *make_process_file(uint32_t *number) {
   return nullptr;
 }
 
-struct RingSizes {
-  size_t events, definitions, samples;  // bytes
-  size_t total() const { return kRingHeaderBytes + events + definitions + samples; }
-  bool shrink() {
-    if (events <= kSmallestEvents) return false;
-    events /= 2;
-    if (definitions > kSmallestDefinitions) definitions /= 2;
-    if (samples > kSmallestSamples) samples /= 2;
-    return true;
-  }
-};
-
-size_t power_of_two_below(uint64_t size) {
-  size_t power = kSmallestEvents;
-  while (power * 2 <= size) power *= 2;
-  return power;
-}
-
-// The first ring is as large as the settings say; further threads (often MPI own ones) get smaller ones, so
-// that all rings of a process together stay in the order of ten full ones.
-RingSizes plan_ring(uint32_t index) {
-  const Settings &settings = library_state.settings;
-  RingSizes sizes = {power_of_two_below(settings.ring_kib * 1024), kDefinitionRingBytes,
-                     settings.sample > 0 || settings.counters[0] != 0 ? kSampleRingBytes : 0};
-  for (int halvings = index < 1 ? 0 : index < 16 ? 3 : 6; halvings > 0; halvings--) sizes.shrink();
-  return sizes;
-}
-
 bool map_ring(ThreadRecorder *recorder, uint32_t index, bool populate) {
   Path path;
   path.add("/").add(kRingFilePrefix).add(process_state.pid).add("-").add(process_state.number).add("-").add(index);
@@ -124,10 +99,14 @@ bool map_ring(ThreadRecorder *recorder, uint32_t index, bool populate) {
     log_trouble("make", path.text(), fd);
     return false;
   }
-  RingSizes sizes = plan_ring(index);
-  int result = reserve(fd, sizes.total());
-  while (result != 0 && sizes.shrink()) result = reserve(fd, sizes.total());
-  void *memory = result == 0 ? map_file(fd, sizes.total(), populate ? MAP_POPULATE : 0) : nullptr;
+  RingLayout layout = plan_ring(index);
+  uint64_t budget = ring_budget(fd);
+  while (layout.file_bytes > budget && shrink_ring(&layout)) {
+  }
+  // The smallest ring is taken even of scarce space, but not of none.
+  int result = budget < layout.file_bytes / 8 ? -ENOSPC : reserve(fd, layout.file_bytes);
+  while (result != 0 && shrink_ring(&layout)) result = reserve(fd, layout.file_bytes);
+  void *memory = result == 0 ? map_file(fd, layout.file_bytes, populate ? MAP_POPULATE : 0) : nullptr;
   raw::close(fd);
   if (memory == nullptr) {
     log_trouble("get memory for", path.text(), result);
@@ -137,12 +116,12 @@ bool map_ring(ThreadRecorder *recorder, uint32_t index, bool populate) {
   auto *file = static_cast<RingFile *>(memory);
   file->magic = kRingMagic;
   file->version = kRingVersion;
-  file->event_offset = kRingHeaderBytes;
-  file->event_count = sizes.events / sizeof(Event);
-  file->definition_offset = file->event_offset + sizes.events;
-  file->definition_bytes = sizes.definitions;
-  file->sample_offset = file->definition_offset + sizes.definitions;
-  file->sample_bytes = sizes.samples;
+  file->event_offset = layout.event_offset;
+  file->event_count = layout.event_count;
+  file->definition_offset = layout.definition_offset;
+  file->definition_bytes = layout.definition_bytes;
+  file->sample_offset = layout.sample_offset;
+  file->sample_bytes = layout.sample_bytes;
   file->pid = process_state.pid;
   file->index = index;
   auto *bytes = static_cast<uint8_t *>(memory);
@@ -152,7 +131,7 @@ bool map_ring(ThreadRecorder *recorder, uint32_t index, bool populate) {
   recorder->head = 0;
   recorder->checkpoint = file->event_count / 2;
   recorder->definitions = bytes + file->definition_offset;
-  recorder->samples = sizes.samples != 0 ? bytes + file->sample_offset : nullptr;
+  recorder->samples = layout.sample_bytes != 0 ? bytes + file->sample_offset : nullptr;
   recorder->index = index;
   file->ready.store(1, std::memory_order_release);
   return true;
@@ -225,7 +204,6 @@ ThreadRecorder *make_thread(ThreadLocal *self, bool populate) {
   self->recorder = &page->recorder;
   if (library_state.has_thread_key) pthread_setspecific(library_state.thread_key, &page->recorder);
   announce_thread();
-  if (process_state.sampling) library_state.sampler->start_thread();
   return self->recorder;
 }
 
@@ -252,9 +230,15 @@ bool make_process() {
   return true;
 }
 
-// One thread attaches the process; others that come meanwhile do not wait, their calls are early ones.
+// One thread attaches the process; others that come meanwhile do not wait, their calls are early ones. What
+// failed for want of descriptors or space is tried again now and then.
 bool attach_process() {
-  uint32_t expected = kDetached;
+  uint32_t expected = kAttachFailed;
+  if (process_state.attach.load(std::memory_order_relaxed) == kAttachFailed) {
+    if (process_state.failed_calls.fetch_add(1, std::memory_order_relaxed) % kRetryAfter != kRetryAfter - 1) return false;
+    process_state.attach.compare_exchange_strong(expected, kDetached);
+  }
+  expected = kDetached;
   if (!process_state.attach.compare_exchange_strong(expected, kAttaching)) return expected == kAttached;
   bool made = make_process();
   process_state.attach.store(made ? kAttached : kAttachFailed, std::memory_order_release);
@@ -276,8 +260,13 @@ ThreadRecorder *attach_thread() {
   ThreadRecorder *recorder = make_thread(self, made_process);
   if (made_process && recorder != nullptr) {
     if (library_state.bad_settings[0] != 0) note(library_state.bad_settings);
-    start_sampler();
   }
+  return recorder;
+}
+
+ThreadRecorder *attach_mpi_thread() {
+  ThreadRecorder *recorder = attach_thread();
+  if (recorder != nullptr) start_sampling();
   return recorder;
 }
 
@@ -289,6 +278,7 @@ void retire_thread(ThreadRecorder *recorder) {
   recorder->scratch = nullptr;
   recorder->scratch_size = 0;
   auto *page = reinterpret_cast<ThreadPage *>(recorder);
+  page->is_sampled = 0;
   memset(page->backend_cache, 0, sizeof(page->backend_cache));
   recorder->is_active = 0;
   recorder->file->retired.store(1, std::memory_order_release);

@@ -59,7 +59,7 @@ __attribute__((constructor)) void begin() {
   const Settings &settings = library_state.settings;
   if (load_library_state() && !is_skipped_executable(settings.skip))
     io_recording_enable(settings.io_calls, settings.io_bytes, library_state.spool);
-  resolve_longjmp();
+  resolve_libc();
   errno = saved;
 }
 
@@ -69,6 +69,8 @@ __attribute__((destructor)) void end() {
   int saved = errno;
   Hidden hidden;
   if (process_state.sampling) library_state.sampler->stop_process();
+  else if (wants_samples() && process_state.sampler_tried.load() == 0)
+    note("counters and call stacks were asked for, but this process made no call at which they can be started (MPI, fopen, opendir, popen)");
   file->exited.store(1, std::memory_order_release);
   errno = saved;
 }
@@ -100,30 +102,50 @@ bool load_library_state() {
   return library.enabled;
 }
 
-void start_sampler() {
-  const Settings &settings = library_state.settings;
-  if (settings.sample == 0 && settings.counters[0] == 0) return;
-  Hidden hidden;
-  struct KeepErrno {
-    int saved = errno;
-    ~KeepErrno() { errno = saved; }
-  } keep_errno;
+void seal_thread() {
+  if (process_state.sampling) library_state.sampler->stop_thread();
+  thread_local_state()->is_sealed = 1;
+}
+
+namespace {
+
+/// Loads the module, unless it was loaded before the fork that made this process. False: there is none.
+bool load_sampler() {
   if (library_state.sampler != nullptr) {
-    library_state.sampler->forget();  // loaded before the fork that made us
-  } else {
-    char path[4096];
-    void *module = path_beside_us("slurmscope-sampler.so", path, sizeof(path)) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
-    auto *sampler = module != nullptr ? static_cast<const SamplerModule *>(dlsym(module, "slurmscope_sampler")) : nullptr;
-    if (sampler == nullptr || sampler->version != kRingVersion) {
-      log_trouble("load", path, 0);
-      note("counters and call stacks were asked for, but slurmscope-sampler.so could not be loaded");
-      return;
-    }
-    library_state.sampler = sampler;
+    library_state.sampler->forget();
+    return true;
   }
-  if (!library_state.sampler->start_process(&sampler_host)) return;
-  process_state.sampling = 1;
-  library_state.sampler->start_thread();
+  char path[4096];
+  void *module = path_beside_us("slurmscope-sampler.so", path, sizeof(path)) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+  auto *sampler = module != nullptr ? static_cast<const SamplerModule *>(dlsym(module, "slurmscope_sampler")) : nullptr;
+  if (sampler == nullptr || sampler->version != kRingVersion) {
+    log_trouble("load", path, 0);
+    note("counters and call stacks were asked for, but slurmscope-sampler.so could not be loaded");
+    return false;
+  }
+  library_state.sampler = sampler;
+  return true;
+}
+
+}  // namespace
+
+bool wants_samples() { return library_state.settings.sample != 0 || library_state.settings.counters[0] != 0; }
+
+void start_sampling() {
+  ThreadRecorder *recorder = thread_local_state()->recorder;
+  if (!wants_samples() || recorder == nullptr || !recorder->is_active) return;
+  auto *page = reinterpret_cast<ThreadPage *>(recorder);
+  if (page->is_sampled) return;
+  Hidden hidden;
+  int saved = errno;
+  uint32_t untried = 0;
+  if (process_state.sampler_tried.compare_exchange_strong(untried, 1))
+    process_state.sampling = load_sampler() && library_state.sampler->start_process(&sampler_host);
+  if (process_state.sampling) {
+    page->is_sampled = 1;
+    library_state.sampler->start_thread();
+  }
+  errno = saved;
 }
 
 }  // namespace slurmscope

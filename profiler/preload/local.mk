@@ -10,11 +10,14 @@ pkglib_LTLIBRARIES += libslurmscope.la
 libslurmscope_la_SOURCES = \
 	profiler/preload/thunks_x86_64.S \
 	profiler/preload/attach.cc \
+	profiler/preload/guard.cc profiler/preload/guard.h \
+	profiler/preload/guard_unwinding.cc \
 	profiler/preload/lifecycle.cc \
 	profiler/preload/log.cc \
 	profiler/preload/process_facts.cc \
 	profiler/preload/recorder.cc \
 	profiler/preload/resolve.cc \
+	profiler/preload/ring_plan.cc profiler/preload/ring_plan.h \
 	profiler/preload/call_table.h \
 	profiler/preload/raw_syscall.h \
 	profiler/preload/recorder.h \
@@ -23,8 +26,11 @@ libslurmscope_la_SOURCES = \
 	profiler/mpi/backend_link.h \
 	profiler/mpi/mpi_calls.def \
 	profiler/io/io_calls.def \
+	profiler/io/descriptor_table.cc \
 	profiler/io/file_table.cc profiler/io/file_table.h \
 	profiler/io/io_engine.cc profiler/io/io_engine.h profiler/io/io_recording.h \
+	profiler/io/io_follow_shapes.h profiler/io/io_following.h profiler/io/lazy_memory.h \
+	profiler/io/path_table.cc profiler/io/path_table.h \
 	profiler/io/io_shapes.h profiler/io/io_stream_shapes.h profiler/io/io_wrappers.cc \
 	profiler/io/path_text.cc profiler/io/path_text.h \
 	profiler/io/real_function.cc profiler/io/real_function.h \
@@ -45,6 +51,7 @@ EXTRA_DIST += profiler/preload/exports.map.in
 BACKEND_SOURCES = \
 	profiler/mpi/backend.cc \
 	profiler/mpi/communicators.cc \
+	profiler/preload/guard_unwinding.cc \
 	profiler/mpi/backend_link.h \
 	profiler/mpi/communicators.h \
 	profiler/mpi/completion.h \

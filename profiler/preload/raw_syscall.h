@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -62,6 +63,7 @@ inline int reserve(int fd, size_t size) {
 inline long readlink(const char *path, char *buffer, size_t size) {
   return call(SYS_readlink, address(path), address(buffer), static_cast<long>(size));
 }
+inline bool exists(const char *path) { return call(SYS_faccessat, AT_FDCWD, address(path), F_OK) == 0; }
 inline long getcwd(char *buffer, size_t size) {
   return call(SYS_getcwd, address(buffer), static_cast<long>(size));
 }
@@ -78,6 +80,12 @@ inline void unmap(void *memory, size_t size) { call(SYS_munmap, address(memory),
 inline bool wipe_on_fork(void *memory, size_t size) {
   return call(SYS_madvise, address(memory), static_cast<long>(size), 18 /* MADV_WIPEONFORK */) == 0;
 }
+/// Takes mlockall()'s lock from a mapping: locked memory is the application's to use.
+inline void unlock(void *memory, size_t size) { call(SYS_munlock, address(memory), static_cast<long>(size)); }
+/// A touched entry of a sparse table then costs one small page.
+inline void avoid_huge_pages(void *memory, size_t size) {
+  call(SYS_madvise, address(memory), static_cast<long>(size), MADV_NOHUGEPAGE);
+}
 inline uint32_t getpid() { return static_cast<uint32_t>(call(SYS_getpid)); }
 inline uint32_t getppid() { return static_cast<uint32_t>(call(SYS_getppid)); }
 inline uint32_t gettid() { return static_cast<uint32_t>(call(SYS_gettid)); }
@@ -87,11 +95,12 @@ inline void sleep_ns(long ns) {
 }
 inline void yield() { call(SYS_sched_yield); }
 inline void futex_wake(void *word) { call(SYS_futex, address(word), FUTEX_WAKE, 1); }
-/// The largest file this process may make without SIGXFSZ.
-inline uint64_t file_size_limit() {
+/// A soft limit of this process; the largest number: none.
+inline uint64_t limit_of(int resource) {
   uint64_t limit[2] = {0, 0};
-  if (call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, address(limit)) != 0) return 0;
+  if (call(SYS_prlimit64, 0, resource, 0, address(limit)) != 0) return 0;
   return limit[0];
 }
+inline int fstatfs(int fd, struct statfs *status) { return static_cast<int>(call(SYS_fstatfs, fd, address(status))); }
 
 }  // namespace slurmscope::raw

@@ -24,6 +24,7 @@ uint64_t monotonic_ns() {
 }
 
 void wake_drain(DrainState *drain) {
+  if (thread_local_state()->is_sealed) return;  // it looks by itself, five times a second
   drain->wake.fetch_add(1, std::memory_order_seq_cst);
   if (drain->sleeping.load(std::memory_order_seq_cst) != 0) raw::futex_wake(&drain->wake);
 }
@@ -43,6 +44,7 @@ DrainState *find_drain() {
 bool wait_for(RingFile *file, const RingCursor &cursor, uint64_t head, uint64_t needed, uint64_t capacity) {
   auto has_room = [&] { return head + needed - cursor.tail.load(std::memory_order_acquire) <= capacity; };
   if (has_room()) return true;
+  if (thread_local_state()->is_sealed) return false;
   DrainState *drain = find_drain();
   if (drain == nullptr || drain->gone.load(std::memory_order_acquire) != 0) return false;
   uint64_t heartbeat = drain->heartbeat.load(std::memory_order_acquire);
@@ -100,7 +102,8 @@ ThreadRecorder *own_recorder() {
 
 ProcessFile *process_file() { return process_state.file; }
 
-void mpi_initialized() {}
+// The process, or a thread, may have been attached by its I/O before.
+void mpi_initialized() { start_sampling(); }
 
 void mpi_finalizing() {
   if (process_state.sampling && library_state.sampler != nullptr) library_state.sampler->stop_process();
@@ -147,10 +150,11 @@ constinit RecorderLink link_of_preload = {
     .version = kRingVersion,
     .thread_local_offset = 0,  // known at run time only: backend_link()
     .process = &process_state.recorder,
-    .attach_thread = attach_thread,
+    .attach_thread = attach_mpi_thread,
     .make_room = make_room,
     .define = define,
     .site_id = site_id,
+    .guard_holds = guard_holds,
     .count_loss = count_loss,
     .note = note,
     .process_file = process_file,

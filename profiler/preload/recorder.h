@@ -8,7 +8,7 @@
 //       recording.publish();
 //     }
 //     return result;
-// and changes neither errno nor anything else that the application can see. The depth falls back to
+// and changes neither errno nor anything else that the application can see. The guard falls back to
 // zero when `recording` goes out of scope: definitions may be made between finish() and publish().
 //
 // Threading: one ring per thread; nothing here takes a lock. Signals: a call from a handler that
@@ -26,6 +26,7 @@
 #include "proto/event.h"
 #include "proto/ring.h"
 #include "profiler/preload/call_table.h"
+#include "profiler/preload/guard.h"
 
 namespace slurmscope {
 
@@ -46,13 +47,6 @@ struct ThreadRecorder {
   size_t scratch_size;
 };
 constexpr size_t kBackendCacheBytes = 3072;
-
-/// All thread-local storage of the preload: small, initial-exec.
-struct ThreadLocal {
-  ThreadRecorder *recorder;  // NULL: none yet
-  uint32_t depth;            // > 0: inside a wrapper
-  uint32_t state;            // private to recorder.cc
-};
 
 /// One per process, in a page that a fork's child sees zeroed (MADV_WIPEONFORK).
 struct ProcessRecorder {
@@ -81,6 +75,9 @@ struct RecorderLink {
   bool (*define)(const DefinitionHeader *record);
   /// Id of the call path whose innermost return address is `site.address` (0 if it could not be defined).
   uint32_t (*site_id)(CallSite site);
+  /// For a guard that the caller's frame is not inside of: true if it holds nevertheless (a handler on a
+  /// stack of its own, a vfork's child); else it is reset.
+  bool (*guard_holds)(ThreadLocal *self);
   /// Counts a loss of this process.
   void (*count_loss)(LossReason);
   /// A warning for the report (printf-style text made by the caller).
@@ -115,23 +112,35 @@ inline uint64_t now_ticks() {
 }
 
 /// True inside a wrapper of this thread: the call is not the application's own.
-inline bool is_nested() { return thread_local_state()->depth != 0; }
+__attribute__((always_inline)) inline bool is_nested() {
+  ThreadLocal *self = thread_local_state();
+  uintptr_t guard = self->guard;
+  if (__builtin_expect(guard == 0, 1)) return false;
+  return own_frame() <= guard || recorder_link->guard_holds(self);
+}
 
 /// Hides the tool's own calls from itself while it lives.
 class Hidden {
  public:
-  Hidden() : self_(thread_local_state()) { self_->depth++; }
-  ~Hidden() { self_->depth--; }
+  __attribute__((always_inline)) Hidden() : self_(thread_local_state()), before_(self_->guard) {
+    if (before_ == 0) self_->guard = guard_of(own_frame());
+  }
+  ~Hidden() { self_->guard = before_; }
+  Hidden(const Hidden &) = delete;
+  Hidden &operator=(const Hidden &) = delete;
 
  private:
   ThreadLocal *self_;
+  uintptr_t before_;
 };
 
 /// One outermost call. Use is_nested() first: a nested call must go straight to the real function.
 class Recording {
  public:
-  explicit Recording(uint16_t call) : self_(thread_local_state()), call_(call) {
-    self_->depth = 1;
+  __attribute__((always_inline)) explicit Recording(uint16_t call, uintptr_t guard_kind = 0)
+      : self_(thread_local_state()), call_(call) {
+    see_unwinding();
+    self_->guard = guard_of(own_frame()) | guard_kind;
     recorder_ = self_->recorder;
     if (__builtin_expect(recorder_ == nullptr || !recorder_->is_active, 0)) {
       recorder_ = recorder_link->attach_thread();
@@ -141,7 +150,7 @@ class Recording {
   }
   /// Only here is the call over: until then a signal handler's own calls are nested, so that none of
   /// them can take the slot that finish() gave or write into a half-written definition.
-  ~Recording() { self_->depth = 0; }
+  ~Recording() { self_->guard = 0; }
   Recording(const Recording &) = delete;
   Recording &operator=(const Recording &) = delete;
   /// The ring that the call goes to; NULL if it is not recorded (do nothing then but call the real one).

@@ -36,20 +36,23 @@ enum AttachState : uint32_t { kDetached = 0, kAttaching = 1, kAttached = 2, kAtt
 struct ThreadPage {
   ThreadRecorder recorder;
   ThreadPage *next;
+  uint32_t is_sampled;
   std::atomic<uint32_t> in_use;   // 0: its thread ended, another may take it over
   alignas(64) uint8_t backend_cache[kBackendCacheBytes];
 };
 static_assert(sizeof(ThreadPage) <= 4096);
 
-static_assert(offsetof(ThreadLocal, depth) == 8, "thunks_x86_64.S resets it");
+static_assert(offsetof(ThreadLocal, guard) == 8, "thunks_x86_64.S sets it");
 
 /// One page, see above.
 struct alignas(4096) ProcessState {
   ProcessRecorder recorder;
   std::atomic<uint32_t> attach;      // AttachState
+  std::atomic<uint32_t> failed_calls; // since it last failed
   std::atomic<uint32_t> rings;       // made so far
   uint32_t pid, number;              // of proc-<pid>-<number>
   uint32_t sampling;                 // the sampler runs in this process
+  std::atomic<uint32_t> sampler_tried;
   std::atomic<uint32_t> drain_tries;
   ProcessFile *file;
   std::atomic<DrainState *> drain;
@@ -67,6 +70,8 @@ constexpr uint32_t kSiteSlots = 8192;
 
 // attach.cc
 ThreadRecorder *attach_thread();
+/// The same from an MPI call, at which sampling may be started.
+ThreadRecorder *attach_mpi_thread();
 /// Gives the ring of the calling thread back; another thread may take it over.
 void retire_thread(ThreadRecorder *recorder);
 /// Maps SPOOL/drain if it is there.
@@ -92,7 +97,11 @@ bool has_usable_tsc();
 // lifecycle.cc
 /// Reads the environment; idempotent. True if this process may record.
 bool load_library_state();
-void start_sampler();
+/// Counters or call stacks are asked for.
+bool wants_samples();
+/// Starts them for the calling thread, and first for the process, if it is recorded and that was not done
+/// yet. May load libraries and allocate: only from calls that no signal handler can have made.
+void start_sampling();
 
 // log.cc
 /// One line on stderr, only if SLURMSCOPE_VERBOSE is set.

@@ -19,8 +19,10 @@ extern void *slurmscope_real_longjmp __attribute__((visibility("hidden")));
 extern void *slurmscope_real__longjmp __attribute__((visibility("hidden")));
 extern void *slurmscope_real_siglongjmp __attribute__((visibility("hidden")));
 extern void *slurmscope_real___longjmp_chk __attribute__((visibility("hidden")));
+extern void *slurmscope_real_vfork __attribute__((visibility("hidden")));
+extern void *slurmscope_real_clone __attribute__((visibility("hidden")));
 __attribute__((visibility("hidden"))) void *slurmscope_resolve(size_t slot);
-__attribute__((visibility("hidden"))) void slurmscope_resolve_longjmp();
+__attribute__((visibility("hidden"))) void slurmscope_resolve_libc();
 }
 
 namespace slurmscope {
@@ -160,23 +162,25 @@ bool path_beside_us(const char *file, char *path, size_t size) {
   return true;
 }
 
-void resolve_longjmp() {
+void resolve_libc() {
   slurmscope_real_longjmp = next_symbol("longjmp");
   slurmscope_real__longjmp = next_symbol("_longjmp");
   slurmscope_real_siglongjmp = next_symbol("siglongjmp");
   slurmscope_real___longjmp_chk = next_symbol("__longjmp_chk");
+  slurmscope_real_vfork = next_symbol("vfork");
+  slurmscope_real_clone = next_symbol("clone");
 }
 
 }  // namespace slurmscope
 
-void slurmscope_resolve_longjmp() { slurmscope::resolve_longjmp(); }
+void slurmscope_resolve_libc() { slurmscope::resolve_libc(); }
 
 void *slurmscope_resolve(size_t slot) {
   using namespace slurmscope;
   int saved = errno;
   void *target = reinterpret_cast<void *>(&absent_function);
   {
-    // Nested when a wrapper of ours is what called: then the depth must be as it was.
+    // Nested when a wrapper of ours is what called: then the guard must be as it was.
     Hidden hidden;
     if (has_mpi()) {
       bool records = load_library_state() && start_backend();

@@ -1,4 +1,4 @@
-// One thunk per intercepted MPI name and per longjmp: a jump through a slot, nothing else.
+// One thunk per intercepted MPI name, per longjmp and vfork: a jump through a slot, nothing else.
 //
 // The application calls MPI_X (or PMPI_X) here; the slot leads to the backend's wrapper, to the real
 // function (pass-through), or at first to the lazy path, which has slurmscope_resolve() find out which
@@ -101,11 +101,10 @@ slurmscope_lazy:
 	.cfi_endproc
 	.size	slurmscope_lazy, . - slurmscope_lazy
 
-	// A longjmp may leave a wrapper behind (a handler that jumps out of a blocking read): its guard
-	// would stay set and the thread would never be recorded again. So whoever jumps is outside from
-	// now on. A jump that stays inside the wrapped call only makes that call's inner calls visible.
-	// 8 is the offset of ThreadLocal::depth; recorder_state.h checks it.
-	.macro	jump name
+	// Names of libc that change which frames are alive. Tail jumps as well: vfork returns twice into its
+	// caller's frame, which a frame of ours in between would not survive. 8 is the offset of
+	// ThreadLocal::guard; recorder_state.h checks it.
+	.macro	forward name, mark
 	.globl	\name
 	.type	\name, @function
 	.text
@@ -114,20 +113,29 @@ slurmscope_lazy:
 	.cfi_startproc
 	endbr64
 	movq	slurmscope_thread@gottpoff(%rip), %r11
-	movl	$0, %fs:8(%r11)
+	\mark
 	movq	slurmscope_real_\name(%rip), %r11
 	testq	%r11, %r11
 	je	1f
 	jmp	*%r11
-1:	subq	$24, %rsp
-	.cfi_adjust_cfa_offset 24
+1:	subq	$56, %rsp
+	.cfi_adjust_cfa_offset 56
 	movq	%rdi, 0(%rsp)
-	movl	%esi, 8(%rsp)
-	call	slurmscope_resolve_longjmp
+	movq	%rsi, 8(%rsp)
+	movq	%rdx, 16(%rsp)
+	movq	%rcx, 24(%rsp)
+	movq	%r8, 32(%rsp)
+	movq	%r9, 40(%rsp)
+	call	slurmscope_resolve_libc
 	movq	0(%rsp), %rdi
-	movl	8(%rsp), %esi
-	addq	$24, %rsp
-	.cfi_adjust_cfa_offset -24
+	movq	8(%rsp), %rsi
+	movq	16(%rsp), %rdx
+	movq	24(%rsp), %rcx
+	movq	32(%rsp), %r8
+	movq	40(%rsp), %r9
+	xorl	%eax, %eax
+	addq	$56, %rsp
+	.cfi_adjust_cfa_offset -56
 	jmp	*slurmscope_real_\name(%rip)
 	.size	\name, . - \name
 	.cfi_endproc
@@ -142,9 +150,25 @@ slurmscope_real_\name:
 	.text
 	.endm
 
-	jump	longjmp
-	jump	_longjmp
-	jump	siglongjmp
-	jump	__longjmp_chk
+	// A longjmp may leave a wrapper behind (a handler that jumps out of a blocking read): whoever jumps
+	// is outside from now on. A jump that stays inside the wrapped call only makes that call's inner
+	// calls visible.
+	.macro	leave_guard
+	movq	$0, %fs:8(%r11)
+	.endm
+	forward	longjmp, leave_guard
+	forward	_longjmp, leave_guard
+	forward	siglongjmp, leave_guard
+	forward	__longjmp_chk, leave_guard
+
+	// Marks the thread (kGuardVfork), unless a wrapper has it already.
+	.macro	mark_vfork
+	cmpq	$0, %fs:8(%r11)
+	jne	2f
+	movq	$8, %fs:8(%r11)
+2:
+	.endm
+	forward	vfork, mark_vfork
+	forward	clone, mark_vfork
 
 	.section .note.GNU-stack, "", @progbits

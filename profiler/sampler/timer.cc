@@ -48,7 +48,8 @@ bool install_ticks(TickAction action, const char **reason) {
     if (sigismember(&blocked, number) || sigaction(number, nullptr, &old) != 0) continue;
     if ((old.sa_flags & SA_SIGINFO) || old.sa_handler != SIG_DFL) continue;
     mine.sa_sigaction = on_signal;
-    mine.sa_flags = SA_SIGINFO | SA_RESTART;
+    // On the alternate stack, if the thread has one: Go demands it, and a coroutine's stack may be small.
+    mine.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
     sigfillset(&mine.sa_mask);  // an application's handler must not jump out of ours
     if (sigaction(number, &mine, nullptr) != 0) break;
     tick_signal = number;

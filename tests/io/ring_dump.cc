@@ -3,8 +3,9 @@
 // usage: ring_dump SPOOL
 // One line per I/O event: `<process> <call> fd=<n> bytes=<n> offset=<n> <errno or ok> <path>`, processes
 // numbered in the order of their pids, threads of a process one after another. Paths are looked up as
-// the drainer does. Exits 1 if an event names a file that nobody defined, or an end is before its start.
+// the drainer does; then `<process> LOST reason=<n> count=<n>`. Exits 1 if an event names a file that nobody defined, or an end is before its start.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <dirent.h>
@@ -22,6 +23,24 @@
 using namespace slurmscope;
 
 namespace {
+
+constexpr size_t kReasons = static_cast<size_t>(LossReason::kCount);
+using Losses = std::array<uint64_t, kReasons>;
+
+void print_losses(size_t process, const Losses &losses) {
+  for (size_t reason = 0; reason < kReasons; reason++)
+    if (losses[reason] != 0)
+      printf("%zu LOST reason=%zu count=%llu\n", process, reason, static_cast<unsigned long long>(losses[reason]));
+}
+
+/// What threads without a ring, or between their events, counted.
+void add_process_losses(const std::string &path, Losses *losses) {
+  ProcessFile process;
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd >= 0 && read(fd, static_cast<void *>(&process), sizeof process) == sizeof process)
+    for (size_t reason = 0; reason < kReasons; reason++) (*losses)[reason] += process.lost[reason];
+  close(fd);
+}
 
 const RingFile *map_ring(const std::string &path) {
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -77,8 +96,11 @@ int main(int argc, char **argv) {
   }
   // pid -> ring number -> ring
   std::map<unsigned, std::map<unsigned, const RingFile *>> processes;
+  std::map<unsigned, Losses> losses;
   while (dirent *entry = readdir(directory)) {
     unsigned pid, number, index;
+    if (sscanf(entry->d_name, "proc-%u-%u", &pid, &number) == 2)
+      add_process_losses(std::string(argv[1]) + "/" + entry->d_name, &losses[pid]);
     if (sscanf(entry->d_name, "ring-%u-%u-%u", &pid, &number, &index) != 3) continue;
     const RingFile *ring = map_ring(std::string(argv[1]) + "/" + entry->d_name);
     if (ring == nullptr || ring->ready != 1 || ring->magic != kRingMagic) {
@@ -97,9 +119,9 @@ int main(int argc, char **argv) {
     for (auto &[index, ring] : rings) read_definitions(ring, &files, &notes);
     for (auto &[index, ring] : rings) {
       if (!print_events(ring, process, files)) is_right = false;
-      for (size_t reason = 0; reason < static_cast<size_t>(LossReason::kCount); reason++)
-        if (ring->lost[reason] != 0) printf("%zu LOST reason=%zu\n", process, reason);
+      for (size_t reason = 0; reason < kReasons; reason++) losses[pid][reason] += ring->lost[reason];
     }
+    print_losses(process, losses[pid]);
     for (const std::string &note : notes) printf("%zu NOTE %s\n", process, note.c_str());
   }
   return is_right ? 0 : 1;

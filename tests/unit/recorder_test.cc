@@ -22,7 +22,7 @@
 namespace slurmscope {
 
 bool load_library_state() { return library_state.enabled; }
-void start_sampler() {}
+void start_sampling() {}
 
 namespace {
 
@@ -360,13 +360,56 @@ TEST_F(RecorderTest, NotesBeforeTheFirstRingAreKept) {
             0);
 }
 
+// In a frame of its own, as a call inside the call has.
+__attribute__((noinline)) bool is_nested_below() {
+  bool nested = is_nested();
+  __asm__ volatile("" : "+r"(nested));
+  return nested;
+}
+__attribute__((noinline)) void hide_below() {
+  Hidden hidden;
+  REQUIRE(is_nested_below());
+}
+
 TEST_F(RecorderTest, ACallInsideACallIsNested) {
   EXPECT_EQ(in_child([] {
-              Recording outer(kCall_MPI_Send);
-              REQUIRE(is_nested());
-              { Hidden hidden; REQUIRE(is_nested()); }
-              REQUIRE(is_nested() && outer.finish() != nullptr && is_nested());
-              outer.publish();
+              REQUIRE(!is_nested_below());
+              {
+                Recording outer(kCall_MPI_Send);
+                REQUIRE(is_nested_below());
+                hide_below();
+                REQUIRE(is_nested_below() && outer.finish() != nullptr && is_nested_below());
+                outer.publish();
+              }
+              REQUIRE(!is_nested_below());
+            }),
+            0);
+}
+
+__attribute__((noinline)) void leave_without_end(uintptr_t *guard) {
+  Recording abandoned(kCall_MPI_Send);
+  *guard = thread_local_state()->guard;
+}
+
+TEST_F(RecorderTest, AFrameAboveAnAbandonedCallIsNotInsideIt) {
+  EXPECT_EQ(in_child([] {
+              uintptr_t guard;
+              leave_without_end(&guard);
+              thread_local_state()->guard = guard;  // as if that frame had been jumped out of
+              REQUIRE(!is_nested() && thread_local_state()->guard == 0);
+            }),
+            0);
+}
+
+TEST_F(RecorderTest, AVforksChildIsInsideAndItsParentIsNot) {
+  EXPECT_EQ(in_child([] {
+              thread_local_state()->guard = kGuardVfork;
+              pid_t child = vfork();
+              if (child == 0) _exit(is_vfork_child() && is_nested_below() ? 0 : 1);
+              int status = -1;
+              waitpid(child, &status, 0);
+              REQUIRE(status == 0);
+              REQUIRE(!is_nested_below() && thread_local_state()->guard == 0);
             }),
             0);
 }

@@ -53,7 +53,7 @@ MappedFile::MappedFile(const std::string &path, size_t size) : size_(size) {
 MappedFile::~MappedFile() { munmap(memory_, size_); }
 
 RingMaker::RingMaker(const std::string &path, uint64_t event_count, bool has_samples)
-    : layout_(make_ring_layout(event_count, has_samples)), mapping_(path, layout_.file_bytes) {
+    : layout_(make_ring_layout(event_count, kDefinitionRingBytes, has_samples ? kSampleRingBytes : 0)), mapping_(path, layout_.file_bytes) {
   RingFile *ring = file();
   ring->magic = kRingMagic;
   ring->version = kRingVersion;

@@ -168,7 +168,7 @@ void expect_own_event(size_t slot) {
   EXPECT_LE(events[0].start, events[0].end) << kNames[slot];
   EXPECT_EQ(events[0].flags & kEventFailed, 0) << kNames[slot];
   for (uint64_t i = 0; i < recorder.head; i++) EXPECT_EQ(events[i].kind == EventKind::kCall, i == 0) << kNames[slot];
-  EXPECT_EQ(local.depth, 0u) << kNames[slot];
+  EXPECT_EQ(local.guard, 0u) << kNames[slot];
 }
 
 TEST_F(WrapperTest, EachCallsItsOwnFunctionOnceAndLeavesItsOwnEvent) {
@@ -195,14 +195,14 @@ TEST_F(WrapperTest, AnErrorIsPassedOnAndMarked) {
 }
 
 TEST_F(WrapperTest, NestedCallsPassThrough) {
-  local.depth = 1;
+  local.guard = ~uintptr_t{0};
   for (size_t slot = 0; slot < kMpiSlotCount; slot++) {
     if (is_finalize(slot)) continue;
     begin();
     EXPECT_EQ(call_slot(slot), 0) << kNames[slot];
     EXPECT_EQ(called, std::vector<size_t>{slot}) << kNames[slot];
     EXPECT_EQ(recorder.head, 0u) << kNames[slot];
-    EXPECT_EQ(local.depth, 1u) << kNames[slot];
+    EXPECT_EQ(local.guard, ~uintptr_t{0}) << kNames[slot];
   }
 }
 
@@ -214,7 +214,7 @@ TEST_F(WrapperTest, UnrecordedThreadsPassThrough) {
     EXPECT_EQ(call_slot(slot), 0) << kNames[slot];
     EXPECT_EQ(called, std::vector<size_t>{slot}) << kNames[slot];
     EXPECT_EQ(recorder.head, 0u) << kNames[slot];
-    EXPECT_EQ(local.depth, 0u) << kNames[slot];
+    EXPECT_EQ(local.guard, 0u) << kNames[slot];
   }
 }
 
