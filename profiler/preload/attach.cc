@@ -265,6 +265,7 @@ ThreadRecorder *attach_thread() {
 }
 
 ThreadRecorder *attach_mpi_thread() {
+  process_state.is_mpi = 1;
   ThreadRecorder *recorder = attach_thread();
   if (recorder != nullptr) start_sampling();
   return recorder;

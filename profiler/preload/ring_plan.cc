@@ -11,6 +11,7 @@ constexpr uint64_t kSmallestRing = 16 * 1024;
 // Of the free space: 20 ranks that come one after another leave half of it. Of the address space and of the
 // memory that may be locked: half, because there is one process to share it with.
 constexpr uint64_t kSpaceShare = 32, kMemoryShare = 2;
+constexpr uint64_t kUsableRing = 640 * 1024;  // 8192 events
 constexpr uint64_t kUnlimited = ~uint64_t{0};
 
 uint64_t halve(uint64_t bytes) { return bytes > kSmallestRing ? bytes / 2 : bytes; }
@@ -64,10 +65,13 @@ uint64_t ring_budget(int fd) {
   uint64_t budget = kUnlimited;
   if (raw::fstatfs(fd, &space) == 0 && space.f_blocks != 0)
     budget = space.f_bavail * static_cast<uint64_t>(space.f_bsize) / kSpaceShare;
-  // mlockall(MCL_CURRENT) is refused if the whole address space exceeds the limit: where that would still
-  // succeed, it must with us as well.
   uint64_t used = address_space();
-  return smaller(budget, smaller(share_of(RLIMIT_AS, used), share_of(RLIMIT_MEMLOCK, used)));
+  budget = smaller(budget, share_of(RLIMIT_AS, used));
+  // mlockall(MCL_CURRENT) is refused if the whole address space exceeds the limit: where that would still
+  // succeed, it should with us as well. Not so for MPI programs: at MPI_Init they are small, but soon beyond any
+  // limit, and their rings must not be small for ever; hence also a floor, for those that read a file first.
+  uint64_t lockable = process_state.is_mpi ? kUnlimited : share_of(RLIMIT_MEMLOCK, used);
+  return smaller(budget, lockable > kUsableRing ? lockable : kUsableRing);
 }
 
 }  // namespace slurmscope

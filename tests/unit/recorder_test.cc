@@ -274,6 +274,24 @@ TEST_F(RecorderTest, AFileSizeLimitMakesTheRingSmallerAndRaisesNoSignal) {
             0);
 }
 
+// What may be locked is little, and at MPI_Init a rank still smaller than that.
+TEST_F(RecorderTest, ALimitOnLockedMemoryMakesOnlyTheRingsOfOthersSmaller) {
+  for (bool is_mpi : {true, false})
+    EXPECT_EQ(in_child([is_mpi] {
+                library_state.settings.ring_kib = 4096;
+                char text[32] = "";
+                int fd = open("/proc/self/statm", O_RDONLY);
+                REQUIRE(read(fd, text, sizeof text - 1) > 0);
+                close(fd);
+                rlim_t limit = strtoull(text, nullptr, 10) * 4096 + (2 << 20);
+                rlimit lockable = {limit, limit};
+                REQUIRE(setrlimit(RLIMIT_MEMLOCK, &lockable) == 0);
+                REQUIRE((is_mpi ? recorder_link->attach_thread() : attach_thread()) != nullptr);
+                REQUIRE(ring()->event_count * sizeof(Event) == (is_mpi ? 4u << 20 : 512u << 10));
+              }),
+              0);
+}
+
 TEST_F(RecorderTest, AMissingSpoolIsNoTrouble) {
   EXPECT_EQ(in_child([] {
               strcpy(library_state.spool, "/nonexistent/spool");
