@@ -44,6 +44,7 @@ enum class LossReason : uint32_t {
 /// One direction of one ring: producer and consumer each on their own cache line.
 struct RingCursor {
   alignas(64) std::atomic<uint64_t> head;
+  std::atomic<uint64_t> unread;  // the producer's own: 1 + the tail at which it gave up waiting; 0 = never
   alignas(64) std::atomic<uint64_t> tail;
 };
 

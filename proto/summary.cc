@@ -196,6 +196,35 @@ void Summary::merge(const Summary &other) {
   merge_ticks(other.first_ticks, other.last_ticks, &first_ticks, &last_ticks);
 }
 
+// object: the file; tag: read, write, or the file's own position; offset: the end; bytes: the gap before.
+namespace {
+constexpr int32_t kReadPosition = 0, kWritePosition = 1, kUnseenPosition = 2, kCursor = 4;
+}
+
+std::vector<TraceEvent> Summary::positions() const {
+  std::vector<TraceEvent> rows;
+  auto add = [&rows](uint32_t file, int32_t what, uint64_t end, int64_t gap) {
+    TraceEvent row;
+    row.object = file;
+    row.tag = what;
+    row.offset = static_cast<int64_t>(end);
+    row.bytes = static_cast<uint64_t>(gap);
+    rows.push_back(row);
+  };
+  for (const auto &[key, position] : positions_)
+    add(key.first, (key.second ? kWritePosition : kReadPosition) | (position.seen ? 0 : kUnseenPosition), position.end, position.gap);
+  for (auto [file, cursor] : cursors_) add(file, kCursor, cursor, 0);
+  return rows;
+}
+
+void Summary::set_positions(const std::vector<TraceEvent> &rows) {
+  for (const TraceEvent &row : rows) {
+    auto end = static_cast<uint64_t>(row.offset);
+    if (row.tag == kCursor) cursors_[row.object] = end;
+    else positions_[{row.object, (row.tag & kWritePosition) != 0}] = {end, static_cast<int64_t>(row.bytes), (row.tag & kUnseenPosition) == 0};
+  }
+}
+
 void Summary::clear_counts() {
   calls.clear();
   peers.clear();

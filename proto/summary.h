@@ -63,6 +63,10 @@ class Summary {
   v1::Summary to_packet(uint32_t process) const;
   /// Forgets the counts but not where each file's accesses stand: what follows is a delta.
   void clear_counts();
+  /// Where each file's accesses stand, for whoever takes the fold over after clear_counts(): as rows that
+  /// mean nothing else.
+  std::vector<TraceEvent> positions() const;
+  void set_positions(const std::vector<TraceEvent> &rows);
   bool empty() const { return calls.empty() && files.empty() && peers.empty(); }
   bool operator==(const Summary &other) const {
     return calls == other.calls && peers == other.peers && files == other.files && first_ticks == other.first_ticks &&

@@ -2,6 +2,7 @@
 #include "proto/trace_reader.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -167,8 +168,11 @@ TraceDamage read_trace(const std::string &path, const TraceVisitor &visitor) {
     ~File() {
       if (descriptor >= 0) close(descriptor);
     }
-  } file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  } file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.descriptor < 0) throw Error(path + ": cannot be opened: " + std::strerror(errno));
+  // A pipe or a device may have no end, or nobody who writes it.
+  struct stat status;
+  if (fstat(file.descriptor, &status) != 0 || !S_ISREG(status.st_mode)) throw Error(path + ": is no regular file");
   auto source = [&](void *buffer, size_t size) -> size_t {
     for (;;) {
       ssize_t count = read(file.descriptor, buffer, size);

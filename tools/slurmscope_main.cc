@@ -1,6 +1,7 @@
 // `slurmscope`: parses the command line, runs one command, turns exceptions into one line and a code.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 
@@ -52,6 +53,8 @@ int run(int argc, char **argv) {
 }  // namespace
 
 int main(int argc, char **argv) {
+  // elfutils would ask servers for the debug information of every object, and a report would wait for them.
+  unsetenv("DEBUGINFOD_URLS");
   try {
     return run(argc, argv);
   } catch (const slurmscope::UsageError &error) {

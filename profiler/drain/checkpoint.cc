@@ -11,7 +11,7 @@
 namespace slurmscope {
 namespace {
 
-constexpr uint32_t kPendingThread = 1, kPersistentThread = 2;
+constexpr uint32_t kPendingThread = 1, kPersistentThread = 2, kPositionThread = 3;
 
 std::string file_name(uint32_t slot) { return "checkpoint." + std::to_string(slot); }
 
@@ -29,6 +29,15 @@ bool save_checkpoint(const Spool &spool, uint32_t slot, const Follower &follower
       *packet.mutable_summary() = process->summary.to_packet(process->id());
       writer.write(packet);
     }
+    for (const auto &[reason, entry] : process->own_losses()) {
+      if (entry == LossCounts::Entry()) continue;
+      v1::Loss *loss = packet.mutable_loss();
+      loss->set_process(process->id());
+      loss->set_reason(reason);
+      loss->set_count(entry.count);
+      loss->set_ticks(entry.ticks);
+      writer.write(packet);
+    }
     if (process->is_gone) continue;
     Resolver::Saved saved = process->resolver.save();
     packet.mutable_note()->set_process(process->id());
@@ -36,6 +45,7 @@ bool save_checkpoint(const Spool &spool, uint32_t slot, const Follower &follower
     writer.write(packet);
     writer.write_events(process->id(), kPendingThread, saved.pending);
     writer.write_events(process->id(), kPersistentThread, saved.persistent);
+    writer.write_events(process->id(), kPositionThread, process->summary.positions());
   }
   writer.flush();
   return spool.write_text(file_name(slot), sink.bytes);
@@ -45,13 +55,20 @@ void load_checkpoint(const Spool &spool, uint32_t slot, Follower *follower) {
   std::string bytes = spool.read_text(file_name(slot));
   if (bytes.empty()) return;
   std::map<uint32_t, Resolver::Saved> saved;
+  std::map<uint32_t, LossCounts::Entries> losses;
   TraceVisitor visitor;
   visitor.packet = [&](const v1::Packet &packet) {
     if (packet.has_note()) saved[packet.note().process()].next_request = std::strtoull(packet.note().text().c_str(), nullptr, 10);
+    if (packet.has_loss())
+      losses[packet.loss().process()][packet.loss().reason()] = {packet.loss().count(), packet.loss().ticks()};
     if (!packet.has_summary()) return;
     if (FollowedProcess *process = follower->find_process(packet.summary().process())) process->summary.merge(packet.summary());
   };
   visitor.events = [&](uint32_t process, uint32_t thread, const std::vector<TraceEvent> &rows) {
+    if (thread == kPositionThread) {
+      if (FollowedProcess *followed = follower->find_process(process)) followed->summary.set_positions(rows);
+      return;
+    }
     auto &to = thread == kPendingThread ? saved[process].pending : saved[process].persistent;
     to.insert(to.end(), rows.begin(), rows.end());
   };
@@ -60,6 +77,8 @@ void load_checkpoint(const Spool &spool, uint32_t slot, Follower *follower) {
   } catch (const Error &) {
     return;  // nothing was saved
   }
+  for (const auto &[id, entries] : losses)
+    if (FollowedProcess *process = follower->find_process(id)) process->restore_losses(entries);
   for (const auto &[id, state] : saved)
     if (FollowedProcess *process = follower->find_process(id)) process->resolver.load(state);
 }

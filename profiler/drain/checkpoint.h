@@ -1,5 +1,5 @@
 // What the drainer has folded but not yet written to the trace, on the spool: summaries since the last
-// Summary packets, and requests on their way. Two files, used in turn; SPOOL/commit says which one counts.
+// Summary packets, requests on their way, and the losses that the drainer itself counted. Two files, used in turn; SPOOL/commit says which one counts.
 #pragma once
 
 #include <cstdint>

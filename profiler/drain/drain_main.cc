@@ -1,5 +1,6 @@
 // slurmscope-drain: one per node and step. Started by the SPANK plugin and by `slurmscope record`; not a
 // command for people.
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -63,6 +64,12 @@ int main(int count, char **arguments) {
   }
   if (spool.empty() == finish.empty()) return usage_error("one of --spool and --finish is needed", "");
 
+  // The starter may hold signals back that end our waits.
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  // A file of ours must not get the number of a standard stream that is closed.
+  for (int fd = open("/dev/null", O_RDWR); fd >= 0 && fd <= 2;) fd = open("/dev/null", O_RDWR);
   // Nothing of the starter's is kept open, and nothing made here is for others to read.
   close_range(3, ~0u, 0);
   umask(077);

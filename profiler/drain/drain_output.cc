@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t kRetryNs = 10'000'000'000;
 constexpr size_t kFewAnchors = 16;  // not worth a frame of their own
 constexpr uint64_t kMinRateNs = 1'000'000;  // anchors closer than this say little about the rate
-constexpr const char kWriteError[] = "write error", kTraceLimit[] = "trace limit";
+constexpr const char kWriteError[] = "write error", kTraceLimit[] = "trace limit", kJournal[] = "journal";
 
 uint32_t number_in(const std::string &text) { return static_cast<uint32_t>(std::strtoul(text.c_str(), nullptr, 10)); }
 }  // namespace
@@ -115,17 +115,16 @@ void DrainWorker::write_losses(uint32_t process, LossCounts *losses) {
 }
 
 void DrainWorker::write_process(FollowedProcess *process, bool with_summaries) {
-  if (process->is_changed || process->definitions_written == 0) writer_->write(process->process_packet());
+  if (process->is_changed || !process->is_described) writer_->write(process->process_packet());
   v1::Packet packet;
-  for (size_t i = process->definitions_written; i < process->definitions.size(); i++)
-    if (packet.ParseFromString(process->definitions[i])) writer_->write(packet);
+  for (const std::string &definition : process->definitions)
+    if (packet.ParseFromString(definition)) writer_->write(packet);
   for (const auto &ring : process->rings) {
-    if (!is_over_limit_) {
-      size_t from = 0;
-      for (const FollowedRing::Part &part : ring->parts) {
-        writer_->write_events(process->id(), part.thread, std::span(ring->rows).subspan(from, part.end - from));
-        from = part.end;
-      }
+    if (is_over_limit_) break;
+    size_t from = 0;
+    for (const FollowedRing::Part &part : ring->parts) {
+      writer_->write_events(process->id(), part.thread, std::span(ring->rows).subspan(from, part.end - from));
+      from = part.end;
     }
     for (const v1::Packet &samples : ring->samples) writer_->write(samples);
   }
@@ -134,6 +133,27 @@ void DrainWorker::write_process(FollowedProcess *process, bool with_summaries) {
     writer_->write(packet);
   }
   write_losses(process->id(), &process->losses);
+}
+
+// Rows and samples of the batch as lost for `reason`; `sign` -1 takes that back.
+void DrainWorker::lose_batch(const char *reason, int sign) {
+  for (const auto &process : follower_.processes()) {
+    uint64_t count = 0;
+    for (const auto &ring : process->rings) count += ring->rows.size() + ring->samples.size();
+    if (count == 0) continue;
+    process->lose(reason, sign > 0 ? count : -count);
+    process->count_losses();
+  }
+}
+
+// A record of what was just written, or will be, for a successor; no record if the spool cannot hold it,
+// because an older one would make a successor cut the file back.
+void DrainWorker::save_commit(const CommitRecord &record, bool with_summaries) {
+  if (save_checkpoint(*spool_, record.slot_after, follower_, with_summaries) &&
+      spool_->write_text("commit", record.serialize()))
+    return;
+  spool_->remove_file("commit");
+  losses_.add(kJournal, 1);
 }
 
 // Puts the batch into the file as one step. False if the file could not take it.
@@ -155,19 +175,16 @@ bool DrainWorker::try_write(bool with_summaries) {
     for (size_t i = node_definitions_written_; i < node_definitions_.size(); i++)
       if (packet.ParseFromString(node_definitions_[i])) writer_->write(packet);
     is_over_limit_ = is_over_limit_ || output_.size() >= settings_.max_trace_mib << 20;
-    if (is_over_limit_) {
-      for (const auto &process : follower_.processes())
-        for (const auto &ring : process->rings) process->losses.set(kTraceLimit, process->losses.now[kTraceLimit].count + ring->rows.size());
-    }
+    if (is_over_limit_) lose_batch(kTraceLimit, 1);
     for (const auto &process : follower_.processes()) write_process(process.get(), with_summaries);
     write_losses(0, &losses_);
     writer_->flush();
-    CommitRecord record{output_.path(), output_.size(), output_.size() + output_.pending_bytes(), slot_, 1 - slot_, true, follower_.tails()};
-    save_checkpoint(*spool_, record.slot_after, follower_, !with_summaries);
-    spool_->write_text("commit", record.serialize());
+    save_commit({output_.path(), output_.size(), output_.size() + output_.pending_bytes(), slot_, 1 - slot_, true, follower_.tails()},
+                !with_summaries);
     output_.commit();
     return true;
   } catch (const Error &error) {
+    if (is_over_limit_) lose_batch(kTraceLimit, -1);
     output_.discard();
     writer_.reset();  // its index would name frames that are not there
     if (write_error_.empty()) fprintf(stderr, "slurmscope: %s; the application goes on, its summary is kept in memory\n", error.what());
@@ -185,28 +202,23 @@ void DrainWorker::confirm(bool with_summaries) {
   losses_.written = losses_.now;
   for (const auto &process : follower_.processes()) {
     process->is_changed = false;
-    process->definitions_written = process->definitions.size();
+    process->is_described = true;
+    process->definitions.clear();
     process->losses.written = process->losses.now;
     if (with_summaries) process->summary.clear_counts();
   }
   if (with_summaries) last_summary_ns_ = monotonic_ns();
 }
 
+// The summaries are safe on the spool, the rings may go on.
 void DrainWorker::count_unwritten() {
-  for (const auto &process : follower_.processes()) {
-    uint64_t count = 0;
-    for (const auto &ring : process->rings) count += ring->rows.size() + ring->samples.size();
-    if (count != 0) process->losses.set(kWriteError, process->losses.now[kWriteError].count + count);
-  }
-  // The summaries are safe on the spool, the rings may go on.
-  CommitRecord record{output_.path(), output_.size(), output_.size(), slot_, 1 - slot_, false, follower_.tails()};
-  save_checkpoint(*spool_, record.slot_after, follower_, true);
-  spool_->write_text("commit", record.serialize());
+  lose_batch(kWriteError, 1);
+  save_commit({output_.path(), output_.size(), output_.size(), slot_, 1 - slot_, false, follower_.tails()}, true);
 }
 
 void DrainWorker::write_batch(bool with_summaries) {
   for (const std::string &complaint : follower_.take_complaints()) note(complaint);
-  if (!journal_.flush()) losses_.set("journal", losses_.now["journal"].count + 1);
+  if (!journal_.flush()) losses_.add(kJournal, 1);
   if (try_write(with_summaries)) confirm(with_summaries);
   else count_unwritten();
   slot_ = 1 - slot_;

@@ -234,6 +234,7 @@ void DrainWorker::end() {
   follower_.watch_processes();
   take_tasks();
   bool keeps_rows = settings_.mode == Mode::kTrace;
+  std::string running;
   // Living processes may go on writing: what is there now is taken, not more.
   for (int batches = 0; follower_.has_processes() && batches < 1000; batches++) {
     state_->heartbeat.store(monotonic_ns(), std::memory_order_release);
@@ -242,13 +243,13 @@ void DrainWorker::end() {
     if (is_last) {
       follower_.watch_processes();  // wait statuses that came late
       take_anchor();
+      for (const auto &process : follower_.processes())
+        if (!process->is_gone) running += (running.empty() ? "still running: pid " : ", ") + std::to_string(process->file().pid);
+      if (!running.empty() && has_end_) note("what is done after the step's end is not recorded; " + running);
     }
     write_batch(is_last);
     if (is_last) break;
   }
-  std::string running;
-  for (const auto &process : follower_.processes())
-    if (!process->is_gone) running += (running.empty() ? "still running: pid " : ", ") + std::to_string(process->file().pid);
   if (options_.ends_now) running = "salvaged: the drainer had died" + (running.empty() ? "" : "; " + running);
   else if (!has_end_) running = "the step's end was not announced";
   if (follower_.has_processes()) write_end(has_end_ && !options_.ends_now, running);

@@ -55,6 +55,8 @@ class DrainWorker {
   void write_losses(uint32_t process, LossCounts *losses);
   void confirm(bool with_summaries);
   void count_unwritten();
+  void lose_batch(const char *reason, int sign);
+  void save_commit(const CommitRecord &record, bool with_summaries);
   void end();
   void write_end(bool is_clean, const std::string &detail);
   v1::Packet run_packet() const;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char *kReasons[] = {"ring full", "no ring", "reentered", "definition", "sample"};
 static_assert(std::size(kReasons) == static_cast<size_t>(LossReason::kCount));
+constexpr const char kStall[] = "stall", kUnnamedPeer[] = "unnamed peer", kClockWentBack[] = "clock went back";
 
 // NUL-separated texts.
 void add_texts(const char *text, uint32_t size, google::protobuf::RepeatedPtrField<std::string> *to) {
@@ -34,6 +35,8 @@ uint32_t FollowedRing::thread_at(uint64_t time) {
 void LossCounts::set(const std::string &reason, uint64_t count, uint64_t ticks) {
   if (count != 0 || ticks != 0) now[reason] = {count, ticks};
 }
+
+void LossCounts::add(const std::string &reason, uint64_t count) { now[reason].count += count; }
 
 FollowedProcess::FollowedProcess(uint32_t id, std::string name, const ProcessFile &file, const CallRoles *roles)
     : resolver(id, roles), summary(&roles->classes), watch(file.pid, file.start_time, file.pid_namespace), id_(id),
@@ -103,26 +106,29 @@ v1::Packet FollowedProcess::process_packet() const {
 }
 
 void FollowedProcess::count_ring_losses(const RingView &ring) {
-  for (size_t reason = 0; reason < std::size(kReasons); reason++) gone_losses_[kReasons[reason]].count += ring.lost(reason);
-  gone_losses_["stall"].count += ring.stalls();
-  gone_losses_["stall"].ticks += ring.stall_ticks();
+  for (size_t reason = 0; reason < std::size(kReasons); reason++) own_losses_[kReasons[reason]].count += ring.lost(reason);
+  own_losses_[kStall].count += ring.stalls();
+  own_losses_[kStall].ticks += ring.stall_ticks();
+}
+
+LossCounts::Entries FollowedProcess::own_losses() const {
+  LossCounts::Entries entries = own_losses_;
+  entries[kUnnamedPeer].count += resolver.unresolved();
+  entries[kClockWentBack].count += resolver.clamped();
+  return entries;
 }
 
 void FollowedProcess::count_losses() {
-  uint64_t lost[static_cast<size_t>(LossReason::kCount)] = {};
-  LossCounts::Entry stall = gone_losses_["stall"];
-  for (size_t reason = 0; reason < std::size(lost); reason++)
-    lost[reason] = file_->lost[reason].load(std::memory_order_relaxed) + gone_losses_[kReasons[reason]].count;
+  LossCounts::Entries sums = own_losses();
+  for (size_t reason = 0; reason < std::size(kReasons); reason++)
+    sums[kReasons[reason]].count += file_->lost[reason].load(std::memory_order_relaxed);
   for (const auto &ring : rings) {
     if (!ring->view) continue;
-    for (size_t reason = 0; reason < std::size(lost); reason++) lost[reason] += ring->view->lost(reason);
-    stall.count += ring->view->stalls();
-    stall.ticks += ring->view->stall_ticks();
+    for (size_t reason = 0; reason < std::size(kReasons); reason++) sums[kReasons[reason]].count += ring->view->lost(reason);
+    sums[kStall].count += ring->view->stalls();
+    sums[kStall].ticks += ring->view->stall_ticks();
   }
-  for (size_t reason = 0; reason < std::size(lost); reason++) losses.set(kReasons[reason], lost[reason]);
-  losses.set("stall", stall.count, stall.ticks);
-  losses.set("unnamed peer", resolver.unresolved());
-  losses.set("clock went back", resolver.clamped());
+  for (const auto &[reason, entry] : sums) losses.set(reason, entry.count, entry.ticks);
 }
 
 }  // namespace slurmscope

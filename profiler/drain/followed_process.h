@@ -36,7 +36,6 @@ struct FollowedRing {
   struct Part { uint32_t thread; size_t end; };
   std::vector<Part> parts;            // rows[.., end) are the thread's
   std::vector<v1::Packet> samples;    // of the batch
-  uint64_t event_rows = 0;            // of the batch, also when none are kept
 
   uint32_t thread_at(uint64_t time);
 };
@@ -44,8 +43,10 @@ struct FollowedRing {
 /// What has been lost so far, by reason, and what of it the file says already.
 struct LossCounts {
   struct Entry { uint64_t count = 0, ticks = 0; bool operator==(const Entry &) const = default; };
-  std::map<std::string, Entry> now, written;
+  using Entries = std::map<std::string, Entry>;
+  Entries now, written;
   void set(const std::string &reason, uint64_t count, uint64_t ticks = 0);
+  void add(const std::string &reason, uint64_t count);
 };
 
 class FollowedProcess {
@@ -72,6 +73,11 @@ class FollowedProcess {
   void count_losses();
   /// Keeps the counters of a ring whose file is given up.
   void count_ring_losses(const RingView &ring);
+  /// Counts what the drainer itself had to give up.
+  void lose(const std::string &reason, uint64_t count) { own_losses_[reason].count += count; }
+  /// The losses that stand neither in the process's file nor in its rings: a successor takes them over.
+  LossCounts::Entries own_losses() const;
+  void restore_losses(const LossCounts::Entries &entries) { own_losses_ = entries; }
 
   std::vector<std::unique_ptr<FollowedRing>> rings;
   Resolver resolver;
@@ -79,11 +85,11 @@ class FollowedProcess {
   ProcessWatch watch;
   LocalRanks *world = nullptr;
   LossCounts losses;
-  std::vector<std::string> definitions;  // serialized packets, in order
-  size_t definitions_written = 0;        // how many of them the file has
+  std::vector<std::string> definitions;  // serialized packets that the file has not yet, in order
+  bool is_described = false;             // the file has its process_packet()
   bool is_changed = true;                // process_packet() differs from what the file has
   bool is_gone = false;                  // ended, and all it left has been taken
-  uint64_t end_ticks = 0;
+  uint64_t end_ticks = 0, gone_ns = 0;   // when that was seen; the node's clock, CLOCK_MONOTONIC
   std::optional<int32_t> wait_status;
   std::string end_source;
   // Ids of call paths that were sampled start here; those of call sites are the process's own and small.
@@ -113,7 +119,7 @@ class FollowedProcess {
   std::map<uint32_t, std::string> counters_;                // by id
   std::vector<std::pair<std::string, std::string>> counter_errors_;
   std::map<std::string, uint32_t> sample_paths_;            // addresses -> id
-  std::map<std::string, LossCounts::Entry> gone_losses_;    // of rings that were given up
+  LossCounts::Entries own_losses_;                          // of rings that were given up, and the drainer's own
   friend class Follower;
 };
 

@@ -11,6 +11,10 @@
 #include "profiler/drain/utf8_text.h"
 
 namespace slurmscope {
+namespace {
+constexpr uint64_t kReadFilesEveryNs = 100'000'000;
+constexpr uint64_t kAwaitStatusNs = 5'000'000'000;  // of a process that has ended
+}  // namespace
 
 Follower::Follower(const Spool *spool, Journal *journal, const CallRoles *roles)
     : spool_(spool), journal_(journal), roles_(roles), inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
@@ -96,13 +100,14 @@ bool Follower::discover() {
     while (read(inotify_.get(), events, sizeof events) > 0) must_scan_ = true;
     if (!must_scan_) return false;
   }
-  must_scan_ = false;
-  std::vector<std::string> names = spool_->names();
+  std::optional<std::vector<std::string>> names = spool_->names();
+  must_scan_ = !names;
+  if (!names) return false;
   // In the order in which they appeared, as far as the names tell; processes before their rings.
-  std::sort(names.begin(), names.end());
+  std::sort(names->begin(), names->end());
   bool has_new = false;
   for (bool wants_ring : {false, true}) {
-    for (const std::string &name : names) {
+    for (const std::string &name : *names) {
       bool is_wanted = wants_ring ? parse_ring_name(name).has_value() : parse_process_name(name).has_value();
       if (!is_wanted || known_.contains(name) || refused_.contains(name)) continue;
       bool is_added = wants_ring ? add_ring(name, false) : add_process(name, false);
@@ -126,13 +131,19 @@ void Follower::update_world(FollowedProcess *process) {
 
 bool Follower::watch_processes() {
   bool is_changed = false;
+  uint64_t now = monotonic_ns();
+  bool reads_files = now - files_read_ns_ >= kReadFilesEveryNs;  // rounds come by the hundred when rings fill
+  if (reads_files) files_read_ns_ = now;
   for (const auto &process : processes_) {
     if (process->is_gone) {
       // The status may only appear when its parent has reaped it.
+      if (!process->watch.is_watching()) continue;
       if (!process->wait_status && process->take_wait_status()) is_changed = true;
+      if (process->wait_status || now - process->gone_ns > kAwaitStatusNs) process->watch.stop();
       continue;
     }
     bool was_alive = process->watch.is_alive();  // before its file is read: the last news are in it
+    if (was_alive && !reads_files && process->mpi_ready_ns != 0) continue;
     ProcessFile file;
     bool is_invalid;
     if (read_process_file(*spool_, process->name(), &file, &is_invalid) && process->update(file)) {
@@ -142,6 +153,7 @@ bool Follower::watch_processes() {
     if (!was_alive) {
       process->is_gone = process->is_changed = is_changed = true;
       process->end_ticks = ticks_now(clock_);
+      process->gone_ns = now;
       process->take_wait_status();
       must_scan_ = true;  // a ring it made just before
     }

@@ -79,6 +79,8 @@ class Follower {
   std::vector<std::unique_ptr<FollowedProcess>> processes_;  // by id - 1
   std::vector<FollowedRing *> rings_;                        // by journal index; owned by the processes
   std::map<std::string, FollowedProcess *> by_name_;
+  size_t first_ = 0;                                         // whose events a batch takes first, in turn
+  uint64_t files_read_ns_ = 0;                               // when the processes' files were looked at
   std::set<std::string> known_, refused_;
   std::map<std::string, std::unique_ptr<LocalRanks>> worlds_;  // by world id
   std::vector<std::string> complaints_;

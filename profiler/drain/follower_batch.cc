@@ -10,6 +10,7 @@
 namespace slurmscope {
 namespace {
 constexpr uint64_t kHoldNs = 2'000'000'000;
+constexpr size_t kKeptRows = 1 << 18;  // of all rings together, between batches
 }
 
 // Where a peer lives is known once all local ranks have left MPI_Init: the first events of those that
@@ -28,7 +29,7 @@ void Follower::take_definitions(FollowedProcess *process) {
     FollowedRing *owner = ring.get();
     bool is_broken = owner->view->take_definitions([&](const DefinitionHeader *record) {
       journal_->add_definition(owner->journal_index, record, record->size);
-      if (!process->define(record, owner)) process->gone_losses_["definition"].count++;
+      if (!process->define(record, owner)) process->lose("definition", 1);
     });
     is_broken |= owner->view->take_samples([&](const DefinitionHeader *record) { process->sample(record, owner); });
     if (is_broken) complaints_.push_back("damaged records in " + owner->name);
@@ -55,7 +56,6 @@ uint64_t Follower::take_group(FollowedProcess *process, FollowedRing *ring, bool
     taken++;
   }
   view.take_events_to(position);
-  ring->event_rows += taken;
   return taken;
 }
 
@@ -92,29 +92,43 @@ uint64_t Follower::take_events(FollowedProcess *process, bool keeps_rows, bool i
 
 bool Follower::collect(bool keeps_rows, bool is_last) {
   uint64_t horizon = ticks_now(clock_);
-  for (FollowedRing *ring : rings_)
-    if (ring->view) ring->head = ring->view->read_head();
+  for (FollowedRing *ring : rings_) {
+    if (!ring->view) continue;
+    ring->head = ring->view->read_head();
+    if (ring->view->take_broken()) complaints_.push_back("damaged events in " + ring->name);
+  }
   discover();  // a ring that was made meanwhile may hold definitions that are used in the others
   uint64_t left = kMaxBatchEvents;
   bool is_cut = false;
-  for (const auto &process : processes_) {
+  size_t number = processes_.size();
+  for (size_t i = 0; i < number; i++) {
+    FollowedProcess *process = processes_[(first_ + i) % number].get();
     process->horizon = horizon;
-    take_definitions(process.get());
+    take_definitions(process);
     if (!is_last && is_held(*process)) continue;
-    uint64_t taken = left > 0 ? take_events(process.get(), keeps_rows, is_last, left) : 0;
+    uint64_t taken = left > 0 ? take_events(process, keeps_rows, is_last, left) : 0;
     left -= std::min(left, taken);
-    is_cut |= left == 0;
+    if (left == 0 && !is_cut) {  // whoever comes after this one is served first in the next batch
+      is_cut = true;
+      first_ = (first_ + i + 1) % number;
+    }
     process->count_losses();
   }
   return is_cut;
 }
 
 void Follower::clear_batch() {
+  size_t kept = 0;
   for (FollowedRing *ring : rings_) {
     ring->rows.clear();
     ring->parts.clear();
     ring->samples.clear();
-    ring->event_rows = 0;
+    // Memory of a few busy rings is worth keeping; that of all the ranks of a large node is not.
+    kept += ring->rows.capacity();
+    if (kept > kKeptRows) {
+      kept -= ring->rows.capacity();
+      std::vector<TraceEvent>().swap(ring->rows);
+    }
   }
 }
 

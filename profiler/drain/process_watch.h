@@ -22,6 +22,9 @@ class ProcessWatch {
   bool is_alive();
   /// True if the process can be seen from here at all.
   bool is_visible() const { return is_visible_; }
+  /// True while the process, or how it ended, may still be asked for; stop() gives the descriptor back.
+  bool is_watching() const { return static_cast<bool>(pidfd_); }
+  void stop() { pidfd_ = Descriptor(); }
   /// Descriptor that becomes readable at its end; -1 if there is none.
   int descriptor() const { return pidfd_.get(); }
   /// Wait status of an ended process: while it is a zombie from /proc, once it has been reaped from the

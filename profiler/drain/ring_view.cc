@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <cstring>
@@ -34,6 +35,9 @@ bool parse_numbers(std::string_view text, std::string_view prefix, std::initiali
   return text.empty();
 }
 
+// Of descriptors or memory: worth another try.
+bool is_shortage(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN; }
+
 }  // namespace
 
 std::optional<RingName> parse_process_name(const std::string &name) {
@@ -53,14 +57,14 @@ std::unique_ptr<RingView> RingView::open(const Spool &spool, const std::string &
   Descriptor file = spool.open_file(name, O_RDWR);
   struct stat status;
   if (!file || fstat(file.get(), &status) != 0) {
-    *is_invalid = true;
+    *is_invalid = !is_shortage(errno);
     return nullptr;
   }
   auto size = static_cast<uint64_t>(status.st_size);
   if (size < kRingHeaderBytes) return nullptr;  // not given its size yet
   void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (memory == MAP_FAILED) {
-    *is_invalid = true;
+    *is_invalid = !is_shortage(errno);
     return nullptr;
   }
   auto *header = static_cast<RingFile *>(memory);
@@ -86,9 +90,12 @@ RingView::~RingView() { munmap(file_, size_); }
 
 uint64_t RingView::read_head() {
   uint64_t head = file_->events.head.load(std::memory_order_acquire);
-  // A producer that keeps its word is never more than a ring ahead of the tail, nor behind it.
-  uint64_t tail = file_->events.tail.load(std::memory_order_relaxed);
-  if (head - tail > layout_.event_count) return position_;
+  // A producer that keeps its word is never more than a ring ahead of what was taken, nor behind it; of
+  // another one (the application wrote over it) nothing can be believed.
+  if (head - position_ > layout_.event_count) {
+    position_ = head;
+    is_broken_ = true;
+  }
   return head;
 }
 
@@ -165,10 +172,11 @@ bool RingView::take_samples(const std::function<void(const DefinitionHeader *)> 
 }
 
 void RingView::set_taken(const Tails &tails) {
-  position_ = tails.events;
-  definition_position_ = tails.definitions;
-  sample_position_ = tails.samples;
-  release(tails);
+  // Never back: what lies below a tail may have been overwritten.
+  position_ = std::max(position_, tails.events);
+  definition_position_ = std::max(definition_position_, tails.definitions);
+  sample_position_ = std::max(sample_position_, tails.samples);
+  release(taken());
 }
 
 void RingView::release(const Tails &tails) {

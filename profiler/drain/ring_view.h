@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "proto/ring.h"
@@ -27,6 +28,8 @@ class RingView {
 
   /// Events published so far; at most a ring's worth ahead of position().
   uint64_t read_head();
+  /// True once if a head made no sense and what was in the ring was given up.
+  bool take_broken() { return std::exchange(is_broken_, false); }
   /// Where reading goes on: everything before has been taken.
   uint64_t position() const { return position_; }
   uint64_t event_count() const { return layout_.event_count; }
@@ -67,6 +70,7 @@ class RingView {
   RingLayout layout_;
   const uint8_t *bytes_;
   uint64_t position_, definition_position_, sample_position_;
+  bool is_broken_ = false;
   std::vector<uint8_t> record_;  // copy of the record being visited
 };
 

@@ -79,22 +79,24 @@ bool Spool::exists(const std::string &name) const {
   return faccessat(directory(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-std::vector<std::string> Spool::names() const {
-  std::vector<std::string> names;
+std::optional<std::vector<std::string>> Spool::names() const {
   int copy = openat(directory(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (copy < 0) return names;
+  if (copy < 0) return std::nullopt;
   std::unique_ptr<DIR, int (*)(DIR *)> stream(fdopendir(copy), closedir);
   if (!stream) {
     close(copy);
-    return names;
+    return std::nullopt;
   }
+  std::vector<std::string> names;
   while (dirent *entry = readdir(stream.get()))
     if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0) names.push_back(entry->d_name);
   return names;
 }
 
+void Spool::remove_file(const std::string &name) const { unlinkat(directory(), name.c_str(), 0); }
+
 void Spool::remove() const {
-  for (const std::string &name : names()) unlinkat(directory(), name.c_str(), 0);
+  for (const std::string &name : names().value_or(std::vector<std::string>())) unlinkat(directory(), name.c_str(), 0);
   rmdir(path_.c_str());
 }
 

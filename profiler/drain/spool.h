@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,9 @@ class Spool {
   /// Replaces a small file in one step. False with errno set if that failed.
   bool write_text(const std::string &name, const std::string &text) const;
   bool exists(const std::string &name) const;
-  std::vector<std::string> names() const;
+  /// Names of the files in it; nothing with errno set if it cannot be read now.
+  std::optional<std::vector<std::string>> names() const;
+  void remove_file(const std::string &name) const;
   /// Removes all files in it and the directory itself.
   void remove() const;
 

@@ -14,7 +14,8 @@
 namespace slurmscope {
 namespace {
 
-constexpr uint64_t kDeadAfterNs = 5'000'000'000;  // without a heartbeat
+constexpr uint64_t kDeadAfterNs = 5'000'000'000;     // without a heartbeat
+constexpr uint64_t kUnreadAfterNs = 10'000'000'000;  // with one, but nothing taken from this ring
 constexpr long kPollNs = 50'000;
 
 uint64_t monotonic_ns() {
@@ -39,9 +40,11 @@ DrainState *find_drain() {
   return drain != nullptr && drain->ready.load(std::memory_order_acquire) ? drain : nullptr;
 }
 
-// Waits until `cursor` has room for `needed` of `capacity`. The drainer's life is judged by whether its
+// Waits until `cursor` has room for `needed` of `capacity`. A drainer that lives but does not take from this
+// ring (it could not open it, or cannot keep up by far) ends the wait as well: nothing may hold the
+// application up for long. The drainer's life is judged by whether its
 // heartbeat moves, not by its value: the two processes may live in different time namespaces.
-bool wait_for(RingFile *file, const RingCursor &cursor, uint64_t head, uint64_t needed, uint64_t capacity) {
+bool wait_for(RingFile *file, RingCursor &cursor, uint64_t head, uint64_t needed, uint64_t capacity) {
   auto has_room = [&] { return head + needed - cursor.tail.load(std::memory_order_acquire) <= capacity; };
   if (has_room()) return true;
   if (thread_local_state()->is_sealed) return false;
@@ -49,7 +52,9 @@ bool wait_for(RingFile *file, const RingCursor &cursor, uint64_t head, uint64_t 
   if (drain == nullptr || drain->gone.load(std::memory_order_acquire) != 0) return false;
   uint64_t heartbeat = drain->heartbeat.load(std::memory_order_acquire);
   if (heartbeat == process_state.dead_heartbeat.load(std::memory_order_relaxed)) return false;
-  uint64_t start = now_ticks(), alive = monotonic_ns();
+  uint64_t tail = cursor.tail.load(std::memory_order_acquire);
+  if (tail + 1 == cursor.unread.load(std::memory_order_relaxed)) return false;
+  uint64_t start = now_ticks(), alive = monotonic_ns(), moved = alive;
   bool room = false;
   wake_drain(drain);
   for (unsigned round = 0;; round++) {
@@ -61,6 +66,13 @@ bool wait_for(RingFile *file, const RingCursor &cursor, uint64_t head, uint64_t 
       alive = now;
     } else if (now - alive > kDeadAfterNs) {
       process_state.dead_heartbeat.store(beat, std::memory_order_relaxed);
+      break;
+    }
+    if (uint64_t taken = cursor.tail.load(std::memory_order_acquire); taken != tail) {
+      tail = taken;
+      moved = now;
+    } else if (now - moved > kUnreadAfterNs) {
+      cursor.unread.store(tail + 1, std::memory_order_relaxed);
       break;
     }
     if (round < 16) raw::yield();

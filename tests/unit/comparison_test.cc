@@ -104,6 +104,22 @@ TEST_F(Refusal, Binary) {
   EXPECT_FALSE(compare_groups(base, cand, options).refused);
 }
 
+TEST_F(Refusal, MixedSizesInOneGroupAlsoNodeForNode) {
+  options.match_nodes = true;
+  for (RunFacts &run : cand.runs) run.ranks = 44;
+  EXPECT_FALSE(compare_groups(base, cand, options).refused);
+  cand.runs.front().ranks = 40;
+  EXPECT_EQ(text("E-RANKS"), "refused: cand holds runs of 40 and of 44 ranks; --match nodes compares two groups, each of one size.");
+}
+
+TEST_F(Refusal, NoWallTime) {
+  cand.runs.front().wall_s = 0;
+  cand.runs.front().id = "9";
+  options.forced = {"WALL"};  // there is nothing to compute with
+  EXPECT_EQ(text("E-WALL"), "refused: 9 has no wall time (its clock is not known); leave it out.");
+  EXPECT_TRUE(compare_groups(base, cand, options).refused);
+}
+
 TEST_F(Refusal, MpiLibrary) {
   for (RunFacts &run : cand.runs) run.mpi_library = "Intel MPI 2021.11";
   EXPECT_EQ(text("E-DSO"), "refused: MPI library differs (Open MPI 4.1.4 vs Intel MPI 2021.11). --force DSO keeps totals, drops "

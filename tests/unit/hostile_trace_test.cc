@@ -1,7 +1,11 @@
 // Files that are cut, flipped, made up or enormous: never a crash, never invented data, bounded memory.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zstd.h>
+
+#include <cstdlib>
 
 #include "proto/error.h"
 #include "proto/trace_writer.h"
@@ -136,6 +140,17 @@ TEST(HostileTrace, NoTrace) {
   EXPECT_NE(error_of(frame_of(trace_of(packet))).find("no header"), std::string::npos);
   EXPECT_THROW(read_trace("/nonexistent/x.sst", {}), Error);
   EXPECT_THROW(read_trace("/", {}), Error);
+}
+
+TEST(HostileTrace, APipeIsRefusedAtOnce) {
+  char directory[] = "/tmp/slurmscope-pipe-XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  std::string path = std::string(directory) + "/step0.n1.sst";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  for (const std::string &name : {path, std::string("/dev/zero"), std::string(directory)})
+    EXPECT_THROW(read_trace(name, {}), Error) << name;
+  unlink(path.c_str());
+  rmdir(directory);
 }
 
 TEST(HostileTrace, NewerFormat) {

@@ -186,6 +186,27 @@ TEST_F(RecorderTest, GivesUpOnADrainerWithoutHeartbeatOnce) {
             0);
 }
 
+TEST_F(RecorderTest, GivesUpOnceOnADrainerThatLivesButDoesNotRead) {
+  EXPECT_EQ(in_child([] {
+              DrainState *drain = make_drain();
+              std::atomic<bool> over = false;
+              std::thread drainer([&] {
+                for (; !over; usleep(100000)) drain->heartbeat++;
+              });
+              timespec from, to;
+              clock_gettime(CLOCK_MONOTONIC, &from);
+              for (int i = 0; i < 1100; i++) record();
+              clock_gettime(CLOCK_MONOTONIC, &to);
+              REQUIRE(to.tv_sec - from.tv_sec >= 9 && to.tv_sec - from.tv_sec <= 13);
+              REQUIRE(lost(ring(), LossReason::kRingFull) == 76 && ring()->stalls == 1);
+              ring()->events.tail = 100;  // it reads after all
+              REQUIRE(record());
+              over = true;
+              drainer.join();
+            }),
+            0);
+}
+
 TEST_F(RecorderTest, AForksChildHasFilesOfItsOwn) {
   EXPECT_EQ(in_child([] {
               for (int i = 0; i < 5; i++) REQUIRE(record());

@@ -1,6 +1,12 @@
 // The model of a run, from traces with exactly known contents.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "proto/error.h"
 #include "tests/unit/run_maker.h"
 #include "tools/model/run.h"
 #include "tools/report/report.h"
@@ -42,6 +48,59 @@ TEST(RunModel, ImbalanceInBothModes) {
     }
     EXPECT_TRUE(world.losses.empty());
   }
+}
+
+TEST(RunModel, EventsAfterTheLastSummaryCountWhileTheTraceHasNoEnd) {
+  RunMaker maker({});
+  uint32_t id = maker.add_rank(0, 1);
+  maker.life(id, 1000000, 101000000, 1000);
+  for (uint64_t i = 0; i < 10; i++) maker.call(id, Call::kBarrier, 2000000 + i * 1000000, 2500000 + i * 1000000);
+  maker.summary_override[id].set_process(id);  // the drainer was killed before its next one
+  char path[] = "/tmp/slurmscope-run-XXXXXX";
+  int fd = mkstemp(path);
+  ASSERT_GE(fd, 0);
+  std::string bytes = maker.bytes(false);
+  ASSERT_EQ(write(fd, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  close(fd);
+  RunModel run;
+  run.set.add_file(path);
+  run.set.complete_from_events();
+  run.set.finish();
+  run.worlds = build_worlds(run.set);
+  unlink(path);
+  ASSERT_EQ(run.worlds.size(), 1u);
+  const RankModel &rank = run.worlds[0].ranks.at(0);
+  auto barrier = std::find_if(rank.calls.begin(), rank.calls.end(), [](const CallTotals &call) { return call.name == "MPI_Barrier"; });
+  ASSERT_NE(barrier, rank.calls.end());
+  EXPECT_EQ(barrier->count, 10u);
+  EXPECT_GT(run.worlds[0].wall_s, 0.01);
+}
+
+TEST(RunModel, IoBeforeTheRecordingIsNamed) {
+  RunMaker maker({});
+  uint32_t id = maker.add_rank(0, 1);
+  maker.life(id, 1000000, 101000000, 1000);
+  maker.process(id).set_early_io_calls(17);
+  maker.process(id).set_early_io_bytes(4096);
+  auto run = load({maker.bytes()});
+  Table table = file_table(run->chosen(), {});
+  ASSERT_FALSE(table.notes.empty());
+  EXPECT_EQ(table.notes.back(), "not in the table and not timed: 17 calls that moved 4096 bytes before their process was recorded");
+}
+
+TEST(RunModel, AFileThatNamesMillionsOfProcessesIsDamaged) {
+  StreamSet set;
+  set.begin_file("step0.n1.sst");
+  v1::Packet packet;
+  packet.mutable_header()->set_stream_id(1);
+  set.visit(packet);
+  auto name_many = [&] {
+    for (uint32_t id = 1; id < 1000000; id++) {
+      packet.mutable_process()->set_id(id);
+      set.visit(packet);
+    }
+  };
+  EXPECT_THROW(name_many(), Error);
 }
 
 TEST(RunModel, ClockOffsetsPutNodesOnOneTimeLine) {

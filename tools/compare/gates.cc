@@ -22,6 +22,7 @@ class Gates {
   std::vector<Gate> run(double *work_difference) {
     check_runs();
     if (base_.runs.empty() || cand_.runs.empty()) return std::move(gates_);  // nothing else can be said
+    check_walls();
     check_sizes();
     check_binary();
     check_libraries();
@@ -70,8 +71,24 @@ class Gates {
     }
   }
 
+  void check_walls() {
+    for (const RunGroup *group : {&base_, &cand_})
+      for (const RunFacts &run : group->runs)
+        if (!(run.wall_s > 0)) {
+          refuse("E-WALL", fmt::format("{} has no wall time (its clock is not known); leave it out.", printable(run.id)));
+          gates_.back().forced = false;
+        }
+  }
+
   void check_sizes() {
     const RunFacts *a, *b;
+    for (auto [name, group] : {std::pair("base", &base_), std::pair("cand", &cand_)}) {
+      auto [least, most] = std::minmax_element(group->runs.begin(), group->runs.end(),
+                                               [](const RunFacts &x, const RunFacts &y) { return x.ranks < y.ranks; });
+      if (options_.match_nodes && least->ranks != most->ranks)
+        refuse("E-RANKS", fmt::format("{} holds runs of {} and of {} ranks; --match nodes compares two groups, each of one size.", name,
+                                      least->ranks, most->ranks));
+    }
     if (!options_.match_nodes && differs([](const RunFacts &r) { return r.ranks; }, &a, &b)) {
       int fewer = std::min(a->ranks, b->ranks), more = std::max(a->ranks, b->ranks);
       refuse("E-RANKS", fmt::format("{} vs {} ranks; per-rank attribution would mix fewer cores with virtualization overhead. Re-run "

@@ -163,6 +163,7 @@ RunModel load_run(const std::vector<std::string> &names, const std::string &step
     }
   }
   if (readable == 0) throw Error(first_error);
+  run.set.complete_from_events();
   run.set.finish();
   run.worlds = build_worlds(run.set);
   if (run.worlds.empty()) {

@@ -164,7 +164,7 @@ double pooled_log_sd(const std::vector<double> &baseline, const std::vector<doub
 
 size_t runs_needed(double sigma, double delta) {
   // 2 (z.975 + z.8)^2 / 0.955, 0.955 being the efficiency of the rank test against the t test.
-  if (!(delta > 0)) return 4;
+  if (!(delta > 0) || !std::isfinite(sigma)) return 4;
   double runs = std::ceil(16.4 * (sigma / delta) * (sigma / delta) - 1e-9);
   return runs > 1e6 ? 1000000 : std::max<size_t>(4, static_cast<size_t>(runs));
 }

@@ -7,9 +7,18 @@
 #include <cmath>
 #include <filesystem>
 
+#include "proto/error.h"
+
 namespace slurmscope {
 
+namespace {
+// Far more than a node starts in a step: a file that names more is damaged, and would cost memory without end.
+constexpr size_t kMaxProcesses = 1 << 16;
+}  // namespace
+
 ProcessRecord &Stream::process(uint32_t id) {
+  if (processes.size() >= kMaxProcesses && !processes.contains(id))
+    throw Error(fmt::format("{}: more than {} processes in one stream: the file is damaged", path, kMaxProcesses));
   ProcessRecord &record = processes[id];
   if (!record.summary) record.summary = std::make_unique<Summary>(&call_classes);
   return record;
@@ -73,13 +82,47 @@ void StreamSet::add_bytes(const std::string &name, std::string_view bytes) {
   files[index].damage = read_trace_bytes(name, bytes, visitor);
 }
 
+// The files of one drainer's life share an id: they are one stream.
+Stream *StreamSet::find(uint64_t stream_id) {
+  for (auto &stream : streams)
+    if (stream->header.stream_id() == stream_id && stream_id != 0) return stream.get();
+  return nullptr;
+}
+
+void StreamSet::complete_from_events() {
+  auto is_open = [](const Stream &stream) { return !stream.end && stream.header.mode() == v1::Header::MODE_TRACE; };
+  if (std::none_of(streams.begin(), streams.end(), [&](const auto &stream) { return is_open(*stream); })) return;
+  std::map<std::pair<Stream *, uint32_t>, Summary> folds;
+  Stream *stream = nullptr;
+  TraceVisitor visitor;
+  visitor.packet = [&](const v1::Packet &packet) {
+    if (!packet.has_header()) return;
+    stream = find(packet.header().stream_id());
+    if (stream && !is_open(*stream)) stream = nullptr;
+  };
+  visitor.events = [&](uint32_t process, uint32_t, const std::vector<TraceEvent> &rows) {
+    if (!stream) return;
+    Summary &fold = folds.try_emplace({stream, process}, &stream->call_classes).first->second;
+    for (const TraceEvent &row : rows) fold.add(row);
+  };
+  for (const LoadedFile &file : files) {
+    stream = nullptr;
+    if (file.error.empty()) read_trace(file.path, visitor);
+  }
+  auto calls_of = [](const Summary &summary) {
+    uint64_t count = 0;
+    for (const auto &[key, stats] : summary.calls) count += stats.count;
+    return count;
+  };
+  for (auto &[key, fold] : folds) {
+    Summary &summary = *key.first->process(key.second).summary;
+    if (calls_of(fold) > calls_of(summary)) summary = std::move(fold);
+  }
+}
+
 void StreamSet::visit(const v1::Packet &packet) {
   if (packet.has_header()) {
-    current_ = nullptr;
-    // The files of one drainer's life share an id: they are one stream.
-    for (auto &stream : streams)
-      if (stream->header.stream_id() == packet.header().stream_id() && stream->header.stream_id() != 0)
-        current_ = stream.get();
+    current_ = find(packet.header().stream_id());
     if (!current_) {
       streams.push_back(std::make_unique<Stream>());
       current_ = streams.back().get();

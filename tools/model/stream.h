@@ -87,6 +87,9 @@ class StreamSet {
   void begin_file(const std::string &path);
   /// Takes one packet in file order.
   void visit(const v1::Packet &packet);
+  /// Call after the last file: the summaries of a stream that has no end (its drainer still runs, or was
+  /// killed) are older than its events; where the events say more, they count. Reads the files again.
+  void complete_from_events();
   /// Call after the last packet: prepares the clocks.
   void finish();
   /// The stream that the next packet would belong to; null before a header.
@@ -96,6 +99,7 @@ class StreamSet {
   std::vector<LoadedFile> files;
 
  private:
+  Stream *find(uint64_t stream_id);
   Stream *current_ = nullptr;
 };
 

@@ -53,6 +53,7 @@ Json rank_json(const RankModel &rank) {
   json["finalized"] = rank.finalize_seen;
   json["ended"] = {{"wait_status", rank.wait_status ? Json(*rank.wait_status) : Json(nullptr)}, {"text", end_text(rank)}};
   json["counters"] = counters_json(rank);
+  json["early_io"] = {{"calls", info.early_io_calls()}, {"bytes", info.early_io_bytes()}};
   return json;
 }
 

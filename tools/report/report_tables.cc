@@ -147,6 +147,16 @@ Table file_table(const World &world, const ReportOptions &options) {
   std::stable_sort(rows.begin(), rows.end(), [](auto &a, auto &b) { return a.first > b.first; });
   for (auto &[seconds, row] : rows) table.rows.push_back(std::move(row));
   shorten(&table, options, 12);
+  // Sums of I/O without these would be too small without a mark.
+  uint64_t calls = 0, bytes = 0;
+  for (const std::vector<RankModel> *group : {&world.ranks, &world.others})
+    for (const RankModel &rank : *group) {
+      calls += rank.record->info.early_io_calls();
+      bytes += rank.record->info.early_io_bytes();
+    }
+  if (calls != 0)
+    table.notes.push_back(fmt::format("not in the table and not timed: {} calls that moved {} bytes before their process was recorded",
+                                      calls, bytes));
   return table;
 }
 
