@@ -12,6 +12,8 @@ enum class EventKind : uint8_t {
   kCall = 0,      // one call from entry to exit
   kComplete = 1,  // a request ended inside the call before it in this ring: request, peer, tag, bytes
   kReceive = 2,   // the receiving half of the call before it (Sendrecv): peer, tag, bytes
+  kPolls = 3,     // calls that asked and found nothing (MPI_Iprobe, MPI_Test, ...), see PollRow in ring.h:
+                  // start of the first, end of the last, `request` calls, `offset` ticks inside them
 };
 
 // Bits of Event::flags.
@@ -84,7 +86,8 @@ struct FileDefinition {
 struct SiteDefinition {
   DefinitionHeader header;
   uint32_t id;           // unique within the process, from 1
-  uint32_t depth;
+  uint16_t depth;
+  uint16_t truncated;    // 1: the path goes on beyond what follows
 };
 struct NoteDefinition {
   DefinitionHeader header;

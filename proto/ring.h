@@ -13,6 +13,8 @@
 //   moves; then it counts events as dropped until `tail` moves again. `stalls` and `stall_ticks`
 //   count the waits.
 // - Nothing here is trusted by the consumer: sizes come from the file's size, positions are masked.
+// - A thread's polls that found nothing are summed up in PollRows and become events later. A row lies in
+//   the file from its first call on: what a dead process left open, the consumer publishes in its place.
 // - fork: the child stops using the parent's files before its first own call is recorded.
 // Layout changes bump kRingVersion. libc only; no allocation, no locks; signal-safe.
 #pragma once
@@ -48,6 +50,44 @@ struct RingCursor {
   alignas(64) std::atomic<uint64_t> tail;
 };
 
+/// Calls of one kind from one place that asked for something and found nothing, while no other event of
+/// their thread came between: they grow a row instead of the ring. Free if `count` is 0, which is written
+/// last when a row is opened and first when its event is published.
+struct alignas(64) PollRow {
+  uint64_t start, end;  // of the first call, of the last one
+  uint64_t count;
+  uint64_t ticks;       // inside the calls
+  uint64_t object;      // communicator handle bits of probes; 0 if they differ
+  uint32_t site;
+  int32_t peer, tag;    // of probes; kPeerNone and 0 if they differ
+  uint16_t call;
+};
+constexpr size_t kPollRows = 4;  // a progress loop asks for several things in turn
+
+/// The event that a row becomes.
+inline Event event_of(const PollRow &row) {
+  Event event = {};
+  event.start = row.start;
+  event.end = row.end;
+  event.call = row.call;
+  event.kind = EventKind::kPolls;
+  event.site = row.site;
+  event.peer = row.peer;
+  event.tag = row.tag;
+  event.object = row.object;
+  event.request = row.count;
+  event.offset = static_cast<int64_t>(row.ticks);
+  return event;
+}
+
+/// The open row that ended first; NULL if none is open.
+inline PollRow *first_open_row(PollRow (&rows)[kPollRows]) {
+  PollRow *first = nullptr;
+  for (PollRow &row : rows)
+    if (row.count != 0 && (first == nullptr || row.end < first->end)) first = &row;
+  return first;
+}
+
 /// Start of `ring-<pid>-<n>-<k>`. The three rings follow at their offsets.
 struct RingFile {
   uint64_t magic;
@@ -64,6 +104,7 @@ struct RingFile {
   alignas(64) std::atomic<uint64_t> stalls;      // waits of the producer because the ring was full
   std::atomic<uint64_t> stall_ticks;
   std::atomic<uint64_t> lost[static_cast<size_t>(LossReason::kCount)];
+  PollRow polls[kPollRows];                      // of its thread; private to it while the process lives
 };
 constexpr size_t kRingHeaderBytes = 4096;
 static_assert(sizeof(RingFile) <= kRingHeaderBytes);

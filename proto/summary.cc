@@ -62,6 +62,7 @@ void Summary::add(const TraceEvent &row) {
   if (row.kind == RowKind::kCall) add_call(row, call_class);
   else if (row.kind == RowKind::kReceivePart) add_receive_part(row);
   else if (row.kind == RowKind::kCompletion) add_completion(row, call_class);
+  else if (row.kind == RowKind::kPolls) add_polls(row, call_class);
 }
 
 void Summary::add_call(const TraceEvent &row, CallClass call_class) {
@@ -118,6 +119,20 @@ void Summary::add_completion(const TraceEvent &row, CallClass call_class) {
     peer.sent_count--;
     peer.sent_bytes -= row.bytes;
   }
+}
+
+// Each of the calls counts, as if all had taken the same time.
+void Summary::add_polls(const TraceEvent &row, CallClass call_class) {
+  uint64_t count = row.request, ticks = static_cast<uint64_t>(row.offset);
+  if (count == 0) return;
+  merge_ticks(row.start, row.end, &first_ticks, &last_ticks);
+  CallStats &stats = stats_of({row.call, row.site, is_io_class(call_class) ? 0 : row.object, locality_of(row), 0});
+  uint64_t mean = ticks / count;
+  stats.count += count;
+  stats.ticks += ticks;
+  stats.min_ticks = std::min(stats.min_ticks, mean);
+  stats.max_ticks = std::max(stats.max_ticks, mean);
+  stats.durations.add(mean, count);
 }
 
 void Summary::add_received(const TraceEvent &row) {

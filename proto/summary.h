@@ -85,6 +85,7 @@ class Summary {
   void add_receive_part(const TraceEvent &row);
   void add_completion(const TraceEvent &row, v1::CallClass call_class);
   void add_received(const TraceEvent &row);
+  void add_polls(const TraceEvent &row, v1::CallClass call_class);
   void add_file(const TraceEvent &row, v1::CallClass call_class);
   void add_access(const TraceEvent &row, bool is_write, FileStats *file);
   static Locality locality_of(const TraceEvent &row) {

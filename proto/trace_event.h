@@ -9,7 +9,7 @@
 
 namespace slurmscope {
 
-enum class RowKind : uint8_t { kCall = 0, kCompletion = 1, kReceivePart = 2 };
+enum class RowKind : uint8_t { kCall = 0, kCompletion = 1, kReceivePart = 2, kPolls = 3 };
 
 constexpr uint16_t kRowFailed = kEventFailed;
 constexpr uint16_t kRowCancelled = kEventCancelled;
@@ -22,6 +22,8 @@ enum class Locality : uint8_t { kUnknown = 0, kSelf = 1, kNode = 2, kOther = 3 }
 /// kCall: a call. kCompletion: the end of a request inside the call row before it: `call` and `site`
 /// are those of the call that started the request, `start` its start, `end` the end of the completing
 /// call; peer, tag and bytes are the message's. kReceivePart: the receiving half of the call before it.
+/// kPolls: `request` calls that asked and found nothing, from the start of the first to the end of the
+/// last; `offset` ticks of that inside them.
 struct TraceEvent {
   uint64_t start = 0;    // ticks
   uint64_t end = 0;

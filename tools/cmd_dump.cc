@@ -45,7 +45,8 @@ std::string peer_text(int32_t peer) {
 }
 
 const char *kind_text(RowKind kind) {
-  return kind == RowKind::kCall ? "call" : kind == RowKind::kCompletion ? "completion" : "receive";
+  static constexpr const char *kTexts[] = {"call", "completion", "receive", "polls"};
+  return static_cast<size_t>(kind) < std::size(kTexts) ? kTexts[static_cast<size_t>(kind)] : "unknown";
 }
 
 std::string flags_text(uint16_t flags) {
@@ -59,6 +60,12 @@ std::string flags_text(uint16_t flags) {
 struct RowPrinter {
   const Stream *stream;
   bool csv;
+  std::string polls_text(const TraceEvent &row) const {
+    if (row.kind != RowKind::kPolls) return "";
+    double inside = static_cast<double>(row.offset);
+    return stream->clock.usable() ? fmt::format(" {} calls, {:.3f} us inside", row.request, 1e6 * stream->clock.seconds(inside))
+                                  : fmt::format(" {} calls", row.request);
+  }
   void operator()(uint32_t process, uint32_t thread, const std::vector<TraceEvent> &rows) const {
     auto found = stream->processes.find(process);
     std::string who = found != stream->processes.end() && found->second.info.has_world_rank()
@@ -78,7 +85,7 @@ struct RowPrinter {
         text += fmt::format("{}.{:09d} rank {:>4} thread {} {:>12.3f} us {:<24}{:>12} B peer {:>5} tag {} object {} {}{}\n",
                             start / 1000000000, start % 1000000000, who.empty() ? "-" : who, thread, micros, name, row.bytes,
                             peer_text(row.peer).empty() ? "-" : peer_text(row.peer), row.tag, row.object, kind_text(row.kind),
-                            (row.flags ? " " : "") + flags_text(row.flags));
+                            (row.flags ? " " : "") + flags_text(row.flags) + polls_text(row));
     }
     print(text);
   }

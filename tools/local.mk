@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libslurmscope-tools.la
 libslurmscope_tools_la_SOURCES = \
   tools/table.h \
   tools/model/build_worlds.cc \
+  tools/model/call_sites.cc tools/model/call_sites.h \
   tools/model/category.cc tools/model/category.h \
   tools/model/load_run.cc tools/model/load_run.h \
   tools/model/rank.cc tools/model/rank.h \
@@ -13,7 +14,7 @@ libslurmscope_tools_la_SOURCES = \
   tools/model/verify_file.cc tools/model/verify_file.h \
   tools/export/exporters.h tools/export/machine_table.cc tools/export/text_table.cc tools/export/text_values.cc \
   tools/report/report.h tools/report/report_facts.cc tools/report/report_json.cc tools/report/report_page.cc \
-  tools/report/report_tables.cc \
+  tools/report/report_sites.cc tools/report/report_tables.cc \
   tools/compare/compare_json.cc tools/compare/compare_page.cc tools/compare/comparison.cc tools/compare/comparison.h \
   tools/compare/expression.cc tools/compare/expression.h tools/compare/gates.cc \
   tools/compare/run_facts.cc tools/compare/run_facts.h \

@@ -167,10 +167,12 @@ bool Follower::is_pressing() const {
   return false;
 }
 
+bool Follower::has_backlog(const FollowedRing &ring) {
+  return ring.view && (ring.view->has_backlog() || (ring.process->is_gone && ring.view->has_open_polls()));
+}
+
 bool Follower::has_backlog() const {
-  for (const FollowedRing *ring : rings_)
-    if (ring->view && ring->view->has_backlog()) return true;
-  return false;
+  return std::any_of(rings_.begin(), rings_.end(), [](const FollowedRing *ring) { return has_backlog(*ring); });
 }
 
 bool Follower::are_all_gone() const {

@@ -61,6 +61,7 @@ class Follower {
   static constexpr uint64_t kMaxBatchEvents = 1 << 19;
 
  private:
+  static bool has_backlog(const FollowedRing &ring);
   bool add_process(const std::string &name, bool is_replayed);
   bool add_ring(const std::string &name, bool is_replayed);
   void update_world(FollowedProcess *process);

@@ -11,6 +11,9 @@ namespace slurmscope {
 namespace {
 constexpr uint64_t kHoldNs = 2'000'000'000;
 constexpr size_t kKeptRows = 1 << 18;  // of all rings together, between batches
+
+// Not a part of the event before it.
+bool is_whole_event(EventKind kind) { return kind == EventKind::kCall || kind == EventKind::kPolls; }
 }
 
 // Where a peer lives is known once all local ranks have left MPI_Init: the first events of those that
@@ -42,7 +45,7 @@ uint64_t Follower::take_group(FollowedProcess *process, FollowedRing *ring, bool
   uint64_t position = view.position(), taken = 0;
   while (position != ring->head) {
     Event event = view.event(position);
-    if (taken != 0 && event.kind == EventKind::kCall && (event.end > until || taken >= limit)) break;
+    if (taken != 0 && is_whole_event(event.kind) && (event.end > until || taken >= limit)) break;
     TraceEvent row = process->resolver.resolve(event, &ring->context);
     process->summary.add(row);
     if (keeps_rows) {
@@ -94,6 +97,7 @@ bool Follower::collect(bool keeps_rows, bool is_last) {
   uint64_t horizon = ticks_now(clock_);
   for (FollowedRing *ring : rings_) {
     if (!ring->view) continue;
+    if (ring->process->is_gone) ring->view->publish_open_polls();
     ring->head = ring->view->read_head();
     if (ring->view->take_broken()) complaints_.push_back("damaged events in " + ring->name);
   }
@@ -136,7 +140,7 @@ void Follower::release() {
   for (FollowedRing *ring : rings_) {
     if (!ring->view) continue;
     ring->view->release(ring->view->taken());
-    if (!ring->process->is_gone || ring->view->has_backlog()) continue;
+    if (!ring->process->is_gone || has_backlog(*ring)) continue;
     // Its process has ended and left nothing: give the memory back, keep what the counters said.
     FollowedProcess &process = *ring->process;
     process.count_ring_losses(*ring->view);

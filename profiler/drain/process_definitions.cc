@@ -68,6 +68,7 @@ bool FollowedProcess::define(const DefinitionHeader *record, FollowedRing *ring)
       packet.mutable_call_path()->set_process(id_);
       packet.mutable_call_path()->set_id(site.id);
       packet.mutable_call_path()->mutable_address()->Add(addresses, addresses + site.depth);
+      packet.mutable_call_path()->set_truncated(site.truncated != 0);
       add_definition(packet);
       return true;
     }

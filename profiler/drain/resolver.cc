@@ -176,6 +176,15 @@ TraceEvent Resolver::resolve(const Event &event, RingContext *ring) {
   row.peer = event.peer;
   row.tag = event.tag;
   row.offset = event.offset;
+  if (event.kind == EventKind::kPolls) {
+    row.kind = RowKind::kPolls;
+    row.site = event.site;
+    row.request = event.request;
+    row.offset = std::max<int64_t>(0, event.offset);
+    name_peer(&row, event.object);
+    set_locality(&row);
+    return row;
+  }
   v1::CallClass call_class = roles_->classes[row.call];
   if (event.kind == EventKind::kCall) ring->last_site = event.site;
   row.site = ring->last_site;

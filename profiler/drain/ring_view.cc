@@ -134,6 +134,20 @@ EventKind RingView::kind(uint64_t position) const {
   return kind;
 }
 
+bool RingView::has_open_polls() const { return first_open_row(file_->polls) != nullptr; }
+
+void RingView::publish_open_polls() {
+  while (PollRow *row = first_open_row(file_->polls)) {
+    uint64_t head = file_->events.head.load(std::memory_order_relaxed);
+    if (head - file_->events.tail.load(std::memory_order_relaxed) >= layout_.event_count) return;
+    Event event = event_of(*row);
+    std::memcpy(reinterpret_cast<uint8_t *>(file_) + layout_.event_offset + (head & (layout_.event_count - 1)) * sizeof event,
+                static_cast<const void *>(&event), sizeof event);
+    row->count = 0;
+    file_->events.head.store(head + 1, std::memory_order_release);
+  }
+}
+
 bool RingView::take_records(RingCursor &cursor, uint64_t offset, uint64_t bytes, uint64_t *position,
                             const std::function<void(const DefinitionHeader *)> &visit) {
   if (bytes == 0) return false;

@@ -44,6 +44,11 @@ class RingView {
   /// True if something was published that was not taken yet.
   bool has_backlog() const;
 
+  /// True if its thread summed up polls that are no event yet.
+  bool has_open_polls() const;
+  /// The producer is dead: makes events of them in its place, as far as there is room.
+  void publish_open_polls();
+
   /// Calls `visit` for each whole record in the definition (sample) ring. A malformed record ends the
   /// ring: the rest is passed over and true returned.
   bool take_definitions(const std::function<void(const DefinitionHeader *)> &visit);

@@ -92,8 +92,8 @@ struct One {
     MPI_Status own;
     if (recording.recorder() != nullptr && status == MPI_STATUS_IGNORE) status = &own;
     int result = real(request, flag, status);
-    // A test that found nothing is an event like any other; here is where such tests may be folded.
-    if (publish_call(recording, site, result) && result == MPI_SUCCESS && *flag) complete(recording, before, *status);
+    if (result == MPI_SUCCESS && !*flag) recording.finish_poll(site);
+    else if (publish_call(recording, site, result) && result == MPI_SUCCESS) complete(recording, before, *status);
     return result;
   }
 };
@@ -123,8 +123,8 @@ struct All {
     RequestCopies copies(recording, count, requests, statuses == MPI_STATUSES_IGNORE);
     if (copies.count() > 0 && statuses == MPI_STATUSES_IGNORE) statuses = copies.statuses();
     int result = real(count, requests, flag, statuses);
-    if (publish_call(recording, site, result) && (result != MPI_SUCCESS || *flag))
-      complete_all(recording, copies, statuses, result);
+    if (result == MPI_SUCCESS && !*flag) recording.finish_poll(site);
+    else if (publish_call(recording, site, result)) complete_all(recording, copies, statuses, result);
     return result;
   }
 };
@@ -154,7 +154,8 @@ struct Any {
     MPI_Status own;
     if (copies.count() > 0 && status == MPI_STATUS_IGNORE) status = &own;
     int result = real(count, requests, index, flag, status);
-    if (publish_call(recording, site, result) && result == MPI_SUCCESS && copies.count() > 0 && *flag)
+    if (result == MPI_SUCCESS && !*flag) recording.finish_poll(site);
+    else if (publish_call(recording, site, result) && result == MPI_SUCCESS && copies.count() > 0)
       complete_one(recording, copies, *index, *status);
     return result;
   }
@@ -169,6 +170,10 @@ struct Some {
     RequestCopies copies(recording, count, requests, statuses == MPI_STATUSES_IGNORE);
     if (copies.count() > 0 && statuses == MPI_STATUSES_IGNORE) statuses = copies.statuses();
     int result = real(count, requests, done, indices, statuses);
+    if (kCallTable[id].call_class == CallClass::kTest && result == MPI_SUCCESS && *done == 0) {
+      recording.finish_poll(site);
+      return result;
+    }
     if (!publish_call(recording, site, result) || copies.count() == 0) return result;
     if (result != MPI_SUCCESS && result != MPI_ERR_IN_STATUS) return result;
     if (*done == MPI_UNDEFINED) return result;
@@ -288,10 +293,18 @@ struct SendReceive {
 
 /// Probe(source, tag, comm, status), Iprobe(source, tag, comm, flag, status): no message moves.
 struct Probe {
+  static bool has_found(MPI_Status *) { return true; }
+  static bool has_found(const int *flag, MPI_Status *) { return *flag != 0; }
   template <uint16_t id, typename... A>
   static int run(int (*real)(int, int, MPI_Comm, A...), CallSite site, int source, int tag, MPI_Comm comm, A... rest) {
     Recording recording(id);
     int result = real(source, tag, comm, rest...);
+    if (result == MPI_SUCCESS && !has_found(rest...)) {
+      recording.finish_poll(site, bits_of(comm), peer_of(source), tag);
+      // Defined before the row becomes an event.
+      if (recording.recorder() != nullptr) communicator_info(recording, comm);
+      return result;
+    }
     if (Event *event = recording.finish()) {
       describe_outcome(event, site, result);
       if (result == MPI_SUCCESS) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "profiler/preload/call_paths.h"
 #include "profiler/preload/raw_syscall.h"
 #include "profiler/preload/recorder_state.h"
 #include "profiler/preload/ring_plan.h"
@@ -21,6 +22,9 @@ constexpr uint32_t kThreadEnded = 0x100;    // no more recording in this thread
 constexpr uint32_t kThreadRefused = 0x200;  // no ring; the rest counts the calls since
 constexpr uint32_t kRefusedStep = 0x400;
 constexpr uint32_t kRetryAfter = 4096;      // calls without a ring before it is tried again
+
+// About 10 ms: the frequency of the TSC is not known here.
+constexpr uint64_t kPollsTicksTsc = 25'000'000, kPollsNs = 10'000'000;
 
 class Path {
  public:
@@ -201,6 +205,7 @@ ThreadRecorder *make_thread(ThreadLocal *self, bool populate) {
   if (page == nullptr) page = make_page(populate);
   if (page == nullptr) return refuse(self);
   page->recorder.is_active = 1;
+  page->recorder.polls_limit = process_state.recorder.uses_tsc ? kPollsTicksTsc : kPollsNs;
   self->recorder = &page->recorder;
   if (library_state.has_thread_key) pthread_setspecific(library_state.thread_key, &page->recorder);
   announce_thread();
@@ -273,10 +278,12 @@ ThreadRecorder *attach_mpi_thread() {
 
 void retire_thread(ThreadRecorder *recorder) {
   ThreadLocal *self = thread_local_state();
+  close_polls(recorder);
   self->state |= kThreadEnded;
   self->recorder = nullptr;
   if (recorder->scratch != nullptr) raw::unmap(recorder->scratch, recorder->scratch_size);
   recorder->scratch = nullptr;
+  forget_paths(recorder);
   recorder->scratch_size = 0;
   auto *page = reinterpret_cast<ThreadPage *>(recorder);
   page->is_sampled = 0;

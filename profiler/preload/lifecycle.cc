@@ -71,13 +71,16 @@ __attribute__((destructor)) void end() {
   if (process_state.sampling) library_state.sampler->stop_process();
   else if (wants_samples() && process_state.sampler_tried.load() == 0)
     note("counters and call stacks were asked for, but this process made no call at which they can be started (MPI, fopen, opendir, popen)");
+  // Those of other threads, which may still run, the drainer takes when the process is gone.
+  if (ThreadRecorder *recorder = thread_local_state()->recorder) close_polls(recorder);
   file->exited.store(1, std::memory_order_release);
   errno = saved;
 }
 
 uint64_t ticks_for_sampler() { return now_ticks(); }
 
-const SamplerHost sampler_host = {kRingVersion, &library_state.settings, ticks_for_sampler, push_sample, define, note};
+const SamplerHost sampler_host = {kRingVersion, &library_state.settings, ticks_for_sampler, push_sample,
+                                  define, note, can_unwind, unwind_stack};
 
 }  // namespace
 

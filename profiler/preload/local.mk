@@ -10,15 +10,19 @@ pkglib_LTLIBRARIES += libslurmscope.la
 libslurmscope_la_SOURCES = \
 	profiler/preload/thunks_x86_64.S \
 	profiler/preload/attach.cc \
+	profiler/preload/call_paths.cc \
 	profiler/preload/guard.cc profiler/preload/guard.h \
 	profiler/preload/guard_unwinding.cc \
 	profiler/preload/lifecycle.cc \
 	profiler/preload/log.cc \
+	profiler/preload/own_stack.cc \
 	profiler/preload/process_facts.cc \
 	profiler/preload/recorder.cc \
 	profiler/preload/resolve.cc \
+	profiler/preload/call_paths.h \
 	profiler/preload/ring_plan.cc profiler/preload/ring_plan.h \
 	profiler/preload/call_table.h \
+	profiler/preload/own_stack.h \
 	profiler/preload/raw_syscall.h \
 	profiler/preload/recorder.h \
 	profiler/preload/recorder_state.h \
@@ -34,6 +38,8 @@ libslurmscope_la_SOURCES = \
 	profiler/io/io_shapes.h profiler/io/io_stream_shapes.h profiler/io/io_wrappers.cc \
 	profiler/io/path_text.cc profiler/io/path_text.h \
 	profiler/io/real_function.cc profiler/io/real_function.h \
+	profiler/unwind/cfi_rules.cc profiler/unwind/cfi_rules.h profiler/unwind/safe_memory.h \
+	profiler/unwind/unwind.cc profiler/unwind/unwind.h \
 	proto/settings.cc
 libslurmscope_la_CPPFLAGS = $(INJECTED_CPPFLAGS) -DSLURMSCOPE_PRELOAD
 libslurmscope_la_CXXFLAGS = $(INJECTED_CXXFLAGS)

@@ -1,4 +1,4 @@
-// The slow paths of the recorder: room in the rings, definitions, call sites, losses.
+// The slow paths of the recorder: room in the rings, polls, definitions, losses.
 //
 // Called through RecorderLink by the inline code of recorder.h, in whatever thread or signal handler
 // the application's call was made. No lock, no allocation, no errno; each ring is written by its own
@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "profiler/preload/call_paths.h"
 #include "profiler/preload/raw_syscall.h"
 #include "profiler/preload/recorder_state.h"
 
@@ -84,6 +85,23 @@ bool wait_for(RingFile *file, RingCursor &cursor, uint64_t head, uint64_t needed
   return room;
 }
 
+// Room for one event; sets the next checkpoint. Only for a recorder that is active.
+bool find_room(ThreadRecorder *recorder) {
+  RingFile *file = recorder->file;
+  uint64_t capacity = recorder->event_mask + 1;
+  if (!wait_for(file, file->events, recorder->head, 1, capacity)) return false;
+  uint64_t tail = file->events.tail.load(std::memory_order_acquire);
+  uint64_t used = recorder->head - tail;
+  if (used > capacity) used = capacity;  // a broken consumer must not make us run ahead
+  if (used < capacity / 2) {
+    recorder->checkpoint = recorder->head - used + capacity / 2;
+    return true;
+  }
+  if (DrainState *drain = process_state.drain.load(std::memory_order_acquire)) wake_drain(drain);
+  recorder->checkpoint = recorder->head - used + capacity;
+  return true;
+}
+
 void lose(RingFile *file, LossReason reason) {
   file->lost[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
 }
@@ -121,49 +139,13 @@ void mpi_finalizing() {
   if (process_state.sampling && library_state.sampler != nullptr) library_state.sampler->stop_process();
 }
 
-void define_site(uint32_t id, const void *address) {
-  struct {
-    SiteDefinition definition;
-    uint64_t address;
-  } record = {{{sizeof(record), DefinitionKind::kSite, 0}, id, 1}, reinterpret_cast<uint64_t>(address)};
-  define(&record.definition.header);
-}
-
-// The table holds return addresses; a slot's number plus one is the id. Bit 63 marks a slot whose
-// definition is on its way in another thread's ring: whoever sees it defines the site as well, so that
-// no event overtakes the definition. The same definition twice does no harm.
-uint32_t site_id(CallSite site) {
-  constexpr uint64_t kPending = uint64_t{1} << 63;
-  std::atomic<uint64_t> *sites = process_state.sites;
-  uint64_t wanted = reinterpret_cast<uint64_t>(site.address);
-  if (sites == nullptr || wanted == 0) return 0;
-  uint32_t slot = static_cast<uint32_t>((wanted * 0x9e3779b97f4a7c15u) >> 40) % kSiteSlots;
-  for (uint32_t probe = 0; probe < 64; probe++, slot = (slot + 1) % kSiteSlots) {
-    uint64_t found = sites[slot].load(std::memory_order_acquire);
-    if (found == wanted) return slot + 1;
-    if (found == 0) {
-      if (process_state.site_count.load(std::memory_order_relaxed) >= kSiteSlots / 4 * 3) return 0;
-      if (sites[slot].compare_exchange_strong(found, wanted | kPending, std::memory_order_acq_rel)) {
-        process_state.site_count.fetch_add(1, std::memory_order_relaxed);
-        found = wanted | kPending;
-      }
-    }
-    if (found == wanted) return slot + 1;
-    if (found == (wanted | kPending)) {
-      define_site(slot + 1, site.address);
-      sites[slot].store(wanted, std::memory_order_release);
-      return slot + 1;
-    }
-  }
-  return 0;
-}
-
 constinit RecorderLink link_of_preload = {
     .version = kRingVersion,
     .thread_local_offset = 0,  // known at run time only: backend_link()
     .process = &process_state.recorder,
     .attach_thread = attach_mpi_thread,
     .make_room = make_room,
+    .close_polls = close_polls,
     .define = define,
     .site_id = site_id,
     .guard_holds = guard_holds,
@@ -189,24 +171,25 @@ const RecorderLink *backend_link() {
   return &link_of_preload;
 }
 
+bool close_polls(ThreadRecorder *recorder) {
+  RingFile *file = recorder->file;
+  if (!recorder->is_active || file == nullptr) return true;
+  while (PollRow *row = first_open_row(file->polls)) {
+    if (!find_room(recorder)) return false;
+    recorder->events[recorder->head & recorder->event_mask] = event_of(*row);
+    row->count = 0;
+    recorder->head++;
+    file->events.head.store(recorder->head, std::memory_order_release);
+  }
+  return true;
+}
+
 bool make_room(ThreadRecorder *recorder) {
   RingFile *file = recorder->file;
   if (!recorder->is_active || file == nullptr) return false;
-  uint64_t capacity = recorder->event_mask + 1;
-  if (!wait_for(file, file->events, recorder->head, 1, capacity)) {
-    lose(file, LossReason::kRingFull);
-    return false;
-  }
-  uint64_t tail = file->events.tail.load(std::memory_order_acquire);
-  uint64_t used = recorder->head - tail;
-  if (used > capacity) used = capacity;  // a broken consumer must not make us run ahead
-  if (used < capacity / 2) {
-    recorder->checkpoint = recorder->head - used + capacity / 2;
-    return true;
-  }
-  if (DrainState *drain = process_state.drain.load(std::memory_order_acquire)) wake_drain(drain);
-  recorder->checkpoint = recorder->head - used + capacity;
-  return true;
+  if (close_polls(recorder) && find_room(recorder)) return true;
+  lose(file, LossReason::kRingFull);
+  return false;
 }
 
 bool define(const DefinitionHeader *record) {

@@ -30,6 +30,8 @@
 
 namespace slurmscope {
 
+struct CallPaths;  // call_paths.h
+
 /// What one thread needs on the hot path. Lives at the start of its own mmap'ed page, not in TLS. A
 /// fork's child sees the page zeroed (MADV_WIPEONFORK), so that it cannot write into its parent's ring.
 struct ThreadRecorder {
@@ -39,9 +41,11 @@ struct ThreadRecorder {
   Event *events;
   uint64_t event_mask;
   uint64_t head;         // private copy of file->events.head
-  uint64_t checkpoint;   // head at which room and the drainer must be looked at again
+  uint64_t checkpoint;   // head at which room, open polls and the drainer must be looked at again
+  uint64_t polls_limit;  // ticks after which a row of polls is closed
   uint8_t *definitions;
   uint8_t *samples;
+  CallPaths *paths;      // NULL at first
   void *backend_cache;   // zeroed memory for the MPI backend, kBackendCacheBytes
   void *scratch;         // of the MPI backend: grows by mmap, NULL at first
   size_t scratch_size;
@@ -69,11 +73,13 @@ struct RecorderLink {
   ProcessRecorder *process;
   /// Makes the process's and the thread's files if need be; NULL if this thread is not recorded.
   ThreadRecorder *(*attach_thread)();
-  /// head reached checkpoint: wakes the drainer, waits for room. False: drop (already counted).
+  /// head reached checkpoint: closes polls, wakes the drainer, waits for room. False: drop (already counted).
   bool (*make_room)(ThreadRecorder *);
+  /// Makes events of the thread's open rows of polls. False: there is no room, they go on.
+  bool (*close_polls)(ThreadRecorder *);
   /// Copies one whole record (header filled) into this thread's definition ring. False: lost, counted.
   bool (*define)(const DefinitionHeader *record);
-  /// Id of the call path whose innermost return address is `site.address` (0 if it could not be defined).
+  /// Id of the call path that ends in `site` (0: it has none). Between the entry and the end of a call.
   uint32_t (*site_id)(CallSite site);
   /// For a guard that the caller's frame is not inside of: true if it holds nevertheless (a handler on a
   /// stack of its own, a vfork's child); else it is reset.
@@ -166,6 +172,28 @@ class Recording {
     end_ = now_ticks();
     return next(EventKind::kCall);
   }
+  /// Instead of finish(), if the call asked for something and found nothing: it joins the thread's open row of
+  /// such calls from the same place, and there is no event to complete. A probe says what it looked for.
+  void finish_poll(CallSite site, uint64_t object = 0, int32_t peer = kPeerNone, int32_t tag = 0) {
+    ThreadRecorder *recorder = recorder_;
+    if (__builtin_expect(recorder == nullptr, 0)) return;
+    end_ = now_ticks();
+    uint32_t site_id = recorder_link->site_id(site);
+    RingFile *file = recorder->file;
+    if (__builtin_expect(file == nullptr, 0)) return;  // forked by a signal handler
+    for (PollRow &row : file->polls) {
+      if (row.call != call_ || row.site != site_id || row.count == 0) continue;
+      if (row.object != object) row.object = 0, row.peer = kPeerNone, row.tag = 0;
+      if (row.peer != peer) row.peer = kPeerNone;
+      if (row.tag != tag) row.tag = 0;
+      row.end = end_;
+      row.ticks += end_ - start_;
+      row.count++;
+      if (__builtin_expect(end_ - row.start > recorder->polls_limit, 0)) recorder_link->close_polls(recorder);
+      return;
+    }
+    open_row(file, site_id, object, peer, tag);
+  }
   /// Room for one more event of the same call (kComplete, kReceive), after publish().
   Event *another(EventKind kind) { return next(kind); }
   /// Makes the event of finish() or another() visible to the drainer.
@@ -178,6 +206,27 @@ class Recording {
   uint64_t start() const { return start_; }
 
  private:
+  __attribute__((noinline)) void open_row(RingFile *file, uint32_t site_id, uint64_t object, int32_t peer, int32_t tag) {
+    PollRow *free = nullptr;
+    for (PollRow &row : file->polls)
+      if (row.count == 0) free = &row;
+    if (free == nullptr) {
+      // More places than rows take turns: all start anew. Without room for them this one call is lost.
+      if (!recorder_link->make_room(recorder_)) return;
+      free = &file->polls[0];
+    }
+    free->start = start_;
+    free->end = end_;
+    free->ticks = end_ - start_;
+    free->object = object;
+    free->site = site_id;
+    free->peer = peer;
+    free->tag = tag;
+    free->call = call_;
+    std::atomic_signal_fence(std::memory_order_release);  // the drainer looks at it when this process is dead
+    free->count = 1;
+    recorder_->checkpoint = recorder_->head;  // the next event closes it
+  }
   Event *next(EventKind kind) {
     ThreadRecorder *recorder = recorder_;
     if (__builtin_expect(recorder->head == recorder->checkpoint, 0)) {

@@ -58,7 +58,7 @@ struct alignas(4096) ProcessState {
   ProcessFile *file;
   std::atomic<DrainState *> drain;
   std::atomic<ThreadPage *> threads;
-  std::atomic<uint64_t> *sites;      // return address per slot
+  std::atomic<uint64_t> *sites;      // hash of a call path per slot
   std::atomic<uint32_t> site_count;
   std::atomic<uint64_t> dead_heartbeat;  // at which the drainer was given up
   char pending_note[512];            // notes made before there was a ring
@@ -67,7 +67,7 @@ struct alignas(4096) ProcessState {
 static_assert(sizeof(ProcessState) == 4096);
 extern ProcessState process_state;
 
-constexpr uint32_t kSiteSlots = 8192;
+constexpr uint32_t kSiteSlots = 32768;
 
 // attach.cc
 ThreadRecorder *attach_thread();
@@ -82,6 +82,7 @@ void map_drain();
 /// What a backend is given: recorder_link with the thread-local offset filled in.
 const RecorderLink *backend_link();
 bool make_room(ThreadRecorder *recorder);
+bool close_polls(ThreadRecorder *recorder);
 bool define(const DefinitionHeader *record);
 bool push_sample(const DefinitionHeader *record);
 void note(const char *text);

@@ -7,8 +7,7 @@ slurmscope_sampler_la_SOURCES = \
   profiler/sampler/papi.cc profiler/sampler/papi.h \
   profiler/sampler/papi_library.cc profiler/sampler/papi_library.h \
   profiler/sampler/papi_users.cc profiler/sampler/papi_users.h \
-  profiler/sampler/unwind.cc profiler/sampler/unwind.h profiler/sampler/safe_memory.h \
-  profiler/sampler/cfi_rules.cc profiler/sampler/cfi_rules.h
+  profiler/unwind/cfi_rules.h profiler/unwind/unwind.h
 slurmscope_sampler_la_CPPFLAGS = $(AM_CPPFLAGS) $(PAPI_CFLAGS)
 slurmscope_sampler_la_CXXFLAGS = $(INJECTED_FLAGS) $(WARNINGS)
 slurmscope_sampler_la_DEPENDENCIES = $(srcdir)/profiler/sampler/sampler.map

@@ -14,7 +14,6 @@
 #include "profiler/sampler/papi.h"
 #include "profiler/sampler/thread_slot.h"
 #include "profiler/sampler/timer.h"
-#include "profiler/sampler/unwind.h"
 #include "proto/version.h"
 
 namespace slurmscope {
@@ -70,7 +69,7 @@ void push_stack(ThreadSlot *slot, const ucontext_t *context) {
   StackSample &head = slot->stack.head;
   head.time = host->now_ticks();
   bool truncated;
-  int depth = unwind_stack(context, &slot->unwind, slot->stack.addresses, kMaxStackDepth, &truncated);
+  int depth = host->unwind_stack(context, &slot->unwind, slot->stack.addresses, kMaxStackDepth, &truncated);
   if (depth == 0) return;
   head.header = {static_cast<uint32_t>(sizeof head + static_cast<size_t>(depth) * 8), DefinitionKind::kStackSample, 0};
   head.depth = static_cast<uint32_t>(depth);
@@ -160,7 +159,7 @@ bool start_process(const SamplerHost *sampler_host) {
   const char *reason = nullptr;
   char text[256];
   takes_stacks = host->settings->sample > 0;
-  if (takes_stacks && !can_unwind(&reason)) {
+  if (takes_stacks && !host->can_unwind(&reason)) {
     snprintf(text, sizeof text, "call stacks: %s", reason);
     host->note(text);
     takes_stacks = false;

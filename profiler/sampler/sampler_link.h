@@ -6,10 +6,11 @@
 
 #include "proto/ring.h"
 #include "proto/settings.h"
+#include "profiler/unwind/unwind.h"
 
 namespace slurmscope {
 
-/// What the preload gives. Both functions are async-signal-safe and may be called in the sampler's
+/// What the preload gives. push_sample() and unwind_stack() are async-signal-safe and may be called in the sampler's
 /// signal handler of the thread that is sampled.
 struct SamplerHost {
   uint32_t version;  // kRingVersion
@@ -21,6 +22,9 @@ struct SamplerHost {
   /// Copies one whole record (kCounter, kNote) into this thread's definition ring; not in a handler.
   bool (*define)(const DefinitionHeader *record);
   void (*note)(const char *text);
+  /// See unwind.h.
+  bool (*can_unwind)(const char **reason);
+  int (*unwind_stack)(const ucontext_t *context, UnwindState *state, uint64_t *addresses, int limit, bool *truncated);
 };
 
 /// What the sampler gives, by the exported symbol `slurmscope_sampler` of type SamplerModule.

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "profiler/sampler/papi.h"
-#include "profiler/sampler/unwind.h"
+#include "profiler/unwind/unwind.h"
 #include "proto/event.h"
 #include "proto/ring.h"
 

@@ -120,6 +120,11 @@ void add_event(const Event &event, Process *process, Matrix *matrix) {
     if (moves(event)) call.bytes += event.bytes;
     return;
   }
+  if (event.kind == EventKind::kPolls) {
+    call.count += event.request;
+    if (static_cast<uint64_t>(event.offset) > event.end - event.start) fail("polls took longer than their row");
+    return;
+  }
   call.count++;
   if (moves(event) && info.call_class != CallClass::kStartReceive) call.bytes += event.bytes;
   bool starts = info.call_class == CallClass::kStartSend || info.call_class == CallClass::kStartReceive;
@@ -172,6 +177,8 @@ int main(int argc, char **argv) {
       if (ring->events.head > ring->event_count) fail("an event ring went round");
       auto *events = reinterpret_cast<const Event *>(reinterpret_cast<const uint8_t *>(ring) + ring->event_offset);
       for (uint64_t i = 0; i < ring->events.head; i++) add_event(events[i], &process, &matrix);
+      for (const PollRow &row : ring->polls)
+        if (row.count != 0) fail("polls were not closed");
       for (const auto &lost : ring->lost)
         if (lost != 0) fail("events were lost");
     }

@@ -12,7 +12,7 @@ passed=0 failed=0
 
 [ -e "$SAMPLER_MODULE" ] || { echo "no $SAMPLER_MODULE"; exit 1; }
 ${CXX:-g++} -std=gnu++20 -O1 -fPIC -shared -fno-exceptions -D_GNU_SOURCE -I"$top" -o "$work/host.so" \
-  "$here/sampler_host.cc" "$top/proto/settings.cc" || exit 1
+  "$here/sampler_host.cc" "$top/proto/settings.cc" "$top"/profiler/unwind/*.cc || exit 1
 
 # build NAME FLAGS...: tests/sampler/programs/NAME.{c,cc} into $work/NAME
 build() {

@@ -57,7 +57,7 @@ uint64_t now() {
   return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
 }
 
-const SamplerHost host = {kRingVersion, &settings, now, keep, keep, note};
+const SamplerHost host = {kRingVersion, &settings, now, keep, keep, note, can_unwind, unwind_stack};
 
 void print_record(FILE *out, const Record &record) {
   const DefinitionHeader *header = reinterpret_cast<const DefinitionHeader *>(record.bytes);

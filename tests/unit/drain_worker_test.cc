@@ -332,6 +332,56 @@ TEST(ProcessWatch, TellsHowStrangersEnded) {
   EXPECT_TRUE(ProcessWatch(own, 1, 1).is_alive()) << "another namespace: cannot be told";
 }
 
+// (G18) What a rank had summed up of its polls when it was killed is in the trace, once.
+TEST(DrainWorker, TakesThePollsOfADeadProcess) {
+  for (const char *mode : {"trace", "summary"}) {
+    SpoolMaker maker(mode);
+    int gate[2];
+    ASSERT_EQ(pipe(gate), 0);
+    pid_t child = fork();
+    if (child == 0) {
+      char byte;
+      close(gate[1]);
+      _exit(read(gate[0], &byte, 1) == 0 ? 0 : 1);
+    }
+    auto pid = static_cast<uint32_t>(child);
+    maker.add_process(pid, 0, 0, 1, 1);
+    RingMaker *ring = maker.add_ring(pid, 0, 0, 2);
+    ring->define(thread_record(1, pid, true));
+    ring->define(communicator_record(1, kWorld, 0, {0}));
+    ring->push(send_event(1000, 0, 8));
+    Event test = call_event("MPI_Test", 0), probe = call_event("MPI_Iprobe", 0);
+    ring->file()->polls[0] = {1100, 9000, 500, 4000, 0, 0, kPeerNone, 0, test.call};
+    ring->file()->polls[2] = {1200, 8000, 70, 700, kWorld, 0, 0, 3, probe.call};
+    Spool spool(maker.path());
+    DrainWorker worker(&spool, {});
+    worker.round();
+    EXPECT_EQ(ring->file()->polls[0].count, 500u) << "taken from a process that lives";
+    ASSERT_TRUE(ring->push(send_event(1050, 0, 8)));  // leaves room for one of the two rows, at first
+    close(gate[0]);
+    close(gate[1]);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    maker.write_file(kEndName, "");
+    while (worker.round()) {
+    }
+    DrainedTrace trace(maker.trace());
+    Summary summary = trace.stored_summary(1);
+    std::map<uint32_t, uint64_t> counts, ticks;
+    for (const auto &[key, stats] : summary.calls) counts[key.call] += stats.count, ticks[key.call] += stats.ticks;
+    EXPECT_EQ(counts[test.call], 500u);
+    EXPECT_EQ(ticks[test.call], 4000u);
+    EXPECT_EQ(counts[probe.call], 70u);
+    if (std::string(mode) == "summary") continue;
+    const auto &rows = trace.back.rows[{1, 1}];
+    ASSERT_EQ(rows.size(), 4u);
+    EXPECT_EQ(rows[2].call, probe.call) << "in the order of their ends";
+    EXPECT_EQ(rows[2].kind, RowKind::kPolls);
+    EXPECT_EQ(rows[2].tag, 3);
+    EXPECT_EQ(rows[3].request, 500u);
+    EXPECT_TRUE(summary == trace.recomputed_summary(1));
+  }
+}
+
 // A worker that is killed at any moment, again and again, while events come.
 TEST(DrainWorker, KilledWorkersLoseAndRepeatNothing) {
   for (const char *mode : {"trace", "summary"}) {

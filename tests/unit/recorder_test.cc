@@ -1,23 +1,7 @@
 // The recorder on its own: files, rings, definitions, and everything that can go wrong with them.
 //
-// Compiled with the recorder's sources; what lifecycle.cc would read from the environment is set here.
-// Each test runs in a process of its own, because the recorder is one per process.
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <string>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <thread>
-#include <unistd.h>
-#include <vector>
-
-#include "profiler/preload/raw_syscall.h"
-#include "profiler/preload/recorder_state.h"
+// See recorder_test_support.h; call paths and polls have files of their own.
+#include "tests/unit/recorder_test_support.h"
 
 namespace slurmscope {
 
@@ -25,79 +9,6 @@ bool load_library_state() { return library_state.enabled; }
 void start_sampling() {}
 
 namespace {
-
-namespace fs = std::filesystem;
-
-#define REQUIRE(condition)                                          \
-  do {                                                              \
-    if (!(condition)) {                                             \
-      dprintf(2, "recorder_test:%d: %s\n", __LINE__, #condition);   \
-      _exit(1);                                                     \
-    }                                                               \
-  } while (0)
-
-std::string spool;
-
-template <typename Body> int in_child(Body body) {
-  pid_t child = fork();
-  if (child == 0) {
-    body();
-    _exit(0);
-  }
-  int status = -1;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-class RecorderTest : public testing::Test {
- protected:
-  void SetUp() override {
-    char path[] = "/dev/shm/slurmscope-test.XXXXXX";
-    spool = mkdtemp(path);
-    library_state.settings = Settings();
-    library_state.settings.ring_kib = 64;  // 1024 events
-    library_state.enabled = true;
-    strcpy(library_state.spool, spool.c_str());
-    library_state.page_is_wiped = raw::wipe_on_fork(&process_state, sizeof(process_state));
-  }
-  void TearDown() override { fs::remove_all(spool); }
-};
-
-bool record(uint64_t bytes = 0) {
-  Recording recording(kCall_MPI_Send);
-  Event *event = recording.finish();
-  if (event == nullptr) return false;
-  event->bytes = bytes;
-  recording.publish();
-  return true;
-}
-
-template <typename File> File *map(const std::string &name) {
-  int fd = open((spool + "/" + name).c_str(), O_RDWR);
-  if (fd < 0) return nullptr;
-  size_t size = fs::file_size(spool + "/" + name);
-  void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  close(fd);
-  return static_cast<File *>(memory);
-}
-std::string own(const char *prefix, pid_t pid = getpid()) { return prefix + std::to_string(pid) + "-0"; }
-RingFile *ring(int index = 0, pid_t pid = getpid()) { return map<RingFile>(own("ring-", pid) + "-" + std::to_string(index)); }
-size_t files() { return static_cast<size_t>(std::distance(fs::directory_iterator(spool), fs::directory_iterator())); }
-size_t descriptors() {
-  return static_cast<size_t>(std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()));
-}
-uint64_t lost(const RingFile *file, LossReason reason) { return file->lost[static_cast<size_t>(reason)]; }
-
-DrainState *make_drain() {
-  std::string path = spool + "/drain";
-  int fd = open(path.c_str(), O_RDWR | O_CREAT, 0600);
-  REQUIRE(ftruncate(fd, sizeof(DrainState)) == 0);
-  close(fd);
-  auto *drain = map<DrainState>("drain");
-  drain->heartbeat = 1;
-  drain->ready = 1;
-  return drain;
-}
 
 TEST_F(RecorderTest, EventsAreInTheFileAndNothingElseChanged) {
   EXPECT_EQ(in_child([] {
@@ -341,9 +252,9 @@ TEST_F(RecorderTest, SitesHaveOneIdEachAndADefinition) {
               REQUIRE(ring()->definitions.head - before == 100 * (sizeof(SiteDefinition) + 8));
               // A program with more call sites than the table holds: the rest are unknown, not wrong.
               uint32_t unknown = 0;
-              ring()->definitions.tail = 0;
-              for (uintptr_t i = 0; i < 20000; i++) {
-                ring()->definitions.tail = ring()->definitions.head.load();
+              RingFile *file = ring();
+              for (uintptr_t i = 0; i < 40000; i++) {
+                file->definitions.tail = file->definitions.head.load();
                 unknown += recorder_link->site_id({reinterpret_cast<void *>(0x10000000 + i * 5), nullptr}) == 0;
               }
               REQUIRE(unknown > 0 && unknown < 20000);

@@ -52,6 +52,28 @@ struct ResolverTest : testing::Test {
   v1::Packet packet;
 };
 
+TEST_F(ResolverTest, PollsAreOneRow) {
+  Event call = call_event("MPI_Send", 5);
+  call.site = 9;
+  resolve(call);
+  Event polls = message("MPI_Iprobe", 10, 3, 0, 1000);
+  polls.kind = EventKind::kPolls;
+  polls.flags = 0;
+  polls.end = 5000;
+  polls.offset = 4000;
+  polls.site = 4;
+  TraceEvent row = resolve(polls);
+  EXPECT_EQ(row.kind, RowKind::kPolls);
+  EXPECT_EQ(row.request, 1000u);
+  EXPECT_EQ(row.offset, 4000);
+  EXPECT_EQ(row.site, 4u);
+  EXPECT_EQ(row.peer, 3);
+  EXPECT_EQ(row.object, 1u);
+  EXPECT_EQ(locality(row), Locality::kOther);
+  polls.offset = -5;
+  EXPECT_EQ(resolve(polls).offset, 0);
+}
+
 TEST_F(ResolverTest, NamesPeersAndLocality) {
   EXPECT_EQ(locality(resolve(message("MPI_Send", 10, 1, 8))), Locality::kSelf);
   EXPECT_EQ(locality(resolve(message("MPI_Send", 10, 0, 8))), Locality::kNode);

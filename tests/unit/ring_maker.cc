@@ -170,7 +170,7 @@ std::vector<uint8_t> communicator_free_record(uint64_t time, uint64_t handle) {
   return record_of(CommunicatorDefinition{{}, time, handle, 0, 0, 0, 0, 0, 0}, DefinitionKind::kCommunicatorFree, nullptr, 0);
 }
 std::vector<uint8_t> site_record(uint32_t id, std::vector<uint64_t> addresses) {
-  return record_of(SiteDefinition{{}, id, static_cast<uint32_t>(addresses.size())}, DefinitionKind::kSite, addresses.data(),
+  return record_of(SiteDefinition{{}, id, static_cast<uint16_t>(addresses.size()), 0}, DefinitionKind::kSite, addresses.data(),
                    addresses.size() * 8);
 }
 std::vector<uint8_t> file_record(uint32_t id, const std::string &path) {

@@ -124,6 +124,30 @@ TEST(Summary, SendrecvCountsBothDirections) {
   EXPECT_EQ(summary.peers[3].received_bytes, 20u);
 }
 
+TEST(Summary, EachOfAFloodOfPollsCounts) {
+  Summary summary(&kClasses);
+  TraceEvent polls = row_of(kWait, 0, kPeerNone, 0);
+  polls.kind = RowKind::kPolls;
+  polls.start = 1000;
+  polls.end = 9000;
+  polls.request = 7;
+  polls.offset = 712;  // of the 8000 ticks were inside the calls
+  summary.add(polls);
+  summary.add(row_of(kWait, 0, kPeerNone, 0));  // 50 ticks
+  CallStats stats = stats_of(summary, kWait);
+  EXPECT_EQ(stats.count, 8u);
+  EXPECT_EQ(stats.ticks, 762u);
+  EXPECT_EQ(stats.min_ticks, 50u);
+  EXPECT_EQ(stats.max_ticks, 101u);
+  EXPECT_EQ(stats.durations.counts(), (std::vector<Histogram::Count>{{50, 1}, {101, 7}}));
+  EXPECT_EQ(summary.first_ticks, 100u);
+  EXPECT_EQ(summary.last_ticks, 9000u);
+  polls.request = 0;  // no such row is written
+  summary.add(polls);
+  EXPECT_EQ(stats_of(summary, kWait).count, 8u);
+  EXPECT_TRUE(summary.peers.empty());
+}
+
 TEST(Summary, FilePatterns) {
   Summary summary(&kClasses);
   summary.add(file_row(kOpen, 0));

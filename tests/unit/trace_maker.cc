@@ -77,6 +77,14 @@ std::vector<TraceEvent> sample_rows(uint64_t seed, size_t count) {
       part.bytes = random.below(5000);
       rows.push_back(part);
     }
+    if (row.call == kWait && random.below(4) == 0) {
+      TraceEvent polls = row;
+      polls.kind = RowKind::kPolls;
+      polls.flags = 0;
+      polls.request = 1 + random.below(1000);
+      polls.offset = static_cast<int64_t>(random.below(polls.end - polls.start));
+      rows.push_back(polls);
+    }
   }
   return rows;
 }
@@ -103,7 +111,7 @@ std::vector<TraceEvent> wild_rows(uint64_t seed, size_t count) {
     row.start = any();
     row.end = any();
     row.call = any32();
-    row.kind = static_cast<RowKind>(random.below(3));
+    row.kind = static_cast<RowKind>(random.below(4));
     row.flags = static_cast<uint16_t>(any());
     row.site = any32();
     row.bytes = any();

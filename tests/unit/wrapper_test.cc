@@ -4,6 +4,7 @@
 // a mistake in the table (Testsome forwarded to Waitsome) cannot hide behind an MPI that works.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
@@ -89,12 +90,20 @@ bool define(const DefinitionHeader *record) {
   definitions.emplace_back(record->kind, reinterpret_cast<const CommunicatorDefinition *>(record)->handle);
   return true;
 }
+bool close_polls(ThreadRecorder *self) {
+  while (PollRow *row = first_open_row(self->file->polls)) {
+    self->events[self->head++] = event_of(*row);
+    row->count = 0;
+  }
+  return true;
+}
 RecorderLink link = {
     .version = kRingVersion,
     .thread_local_offset = 0,
     .process = &process,
     .attach_thread = [] { return is_recorded ? local.recorder = &recorder : nullptr; },
     .make_room = [](ThreadRecorder *) { return true; },
+    .close_polls = close_polls,
     .define = define,
     .site_id = [](CallSite site) -> uint32_t { return site.address != nullptr ? 5 : 0; },
     .count_loss = [](LossReason) {},
@@ -141,6 +150,7 @@ class WrapperTest : public testing::Test {
     recorder.events = events;
     recorder.event_mask = 1023;
     recorder.checkpoint = UINT64_MAX;
+    recorder.polls_limit = UINT64_MAX;
     recorder.backend_cache = cache;
     local = {};
     is_recorded = true;
@@ -154,6 +164,7 @@ class WrapperTest : public testing::Test {
     called.clear();
     definitions.clear();
     recorder.head = 0;
+    memset(static_cast<void *>(recorder.file->polls), 0, sizeof(recorder.file->polls));
     memset(static_cast<void *>(events), 0xee, sizeof(events));
     memset(arguments, 0, sizeof(arguments));
   }
@@ -161,13 +172,20 @@ class WrapperTest : public testing::Test {
 
 void expect_own_event(size_t slot) {
   EXPECT_EQ(called, std::vector<size_t>{slot}) << kNames[slot] << " called something else";
+  // With every flag unset the polls find nothing.
+  bool is_poll = recorder.head == 0;
+  if (is_poll) link.close_polls(&recorder);
   ASSERT_GE(recorder.head, 1u) << kNames[slot];
   EXPECT_EQ(events[0].call, slot / 2 + 1) << kNames[slot];
   EXPECT_STREQ(kCallTable[events[0].call].name, kNames[slot / 2 * 2]);
   EXPECT_EQ(events[0].site, 5u) << kNames[slot];
   EXPECT_LE(events[0].start, events[0].end) << kNames[slot];
   EXPECT_EQ(events[0].flags & kEventFailed, 0) << kNames[slot];
-  for (uint64_t i = 0; i < recorder.head; i++) EXPECT_EQ(events[i].kind == EventKind::kCall, i == 0) << kNames[slot];
+  for (uint64_t i = 0; i < recorder.head; i++) EXPECT_EQ(events[i].kind == (is_poll ? EventKind::kPolls : EventKind::kCall), i == 0) << kNames[slot];
+  if (is_poll) {
+    EXPECT_EQ(recorder.head, 1u) << kNames[slot];
+    EXPECT_EQ(events[0].request, 1u) << kNames[slot];
+  }
   EXPECT_EQ(local.guard, 0u) << kNames[slot];
 }
 
@@ -249,6 +267,35 @@ TEST_F(WrapperTest, RequestsAreCopiedBeforeTheCall) {
     EXPECT_EQ(events[k].peer, static_cast<int32_t>(i));
     EXPECT_EQ(events[k].tag, static_cast<int32_t>(100 + i));
   }
+}
+
+// (G18) Which calls find nothing with unset flags, and what a probe says of itself.
+TEST_F(WrapperTest, PollsThatFindNothingAreFolded) {
+  std::vector<std::string> folded;
+  for (size_t slot = 0; slot < kMpiSlotCount; slot += 2) {
+    if (is_finalize(slot)) continue;
+    begin();
+    call_slot(slot);
+    if (recorder.head == 0) folded.push_back(kNames[slot]);
+  }
+  for (const char *name : {"MPI_Iprobe", "MPI_Test", "MPI_Testall", "MPI_Testany", "MPI_Testsome"})
+    EXPECT_EQ(std::count(folded.begin(), folded.end(), name), 1) << name;
+  begin();
+  auto iprobe = reinterpret_cast<decltype(&PMPI_Iprobe)>(slots[2 * (kCall_MPI_Iprobe - 1)]);
+  int flag = 0;
+  MPI_Status status;
+  memset(&status, 0, sizeof(status));
+  for (int i = 0; i < 3; i++) EXPECT_EQ(iprobe(MPI_ANY_SOURCE, 9, handles.world, &flag, &status), 0);
+  flag = 1;
+  EXPECT_EQ(iprobe(MPI_ANY_SOURCE, 9, handles.world, &flag, &status), 0);
+  ASSERT_EQ(recorder.head, 1u);
+  EXPECT_EQ(events[0].kind, EventKind::kCall);
+  PollRow *row = first_open_row(recorder.file->polls);
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(row->count, 3u);
+  EXPECT_EQ(row->peer, kPeerAnySource);
+  EXPECT_EQ(row->tag, 9);
+  EXPECT_EQ(row->object, bits_of(handles.world));
 }
 
 TEST_F(WrapperTest, WildcardsAndNullProcessesAreTranslated) {

@@ -177,7 +177,7 @@ void StreamSet::visit(const v1::Packet &packet) {
       break;
     case v1::Packet::kCallPath: {
       const v1::CallPath &path = packet.call_path();
-      s.process(path.process()).call_paths[path.id()].assign(path.address().begin(), path.address().end());
+      s.process(path.process()).call_paths[path.id()] = {{path.address().begin(), path.address().end()}, path.truncated()};
       break;
     }
     case v1::Packet::kModule:

@@ -25,6 +25,12 @@ struct CounterLast {
   bool is_last = false;
 };
 
+/// Return addresses, innermost first.
+struct CallPathRecord {
+  std::vector<uint64_t> addresses;
+  bool is_truncated = false;
+};
+
 /// Everything one process of a stream left behind.
 struct ProcessRecord {
   v1::Process info;
@@ -32,7 +38,7 @@ struct ProcessRecord {
   std::unique_ptr<Summary> summary;
   std::map<uint32_t, v1::Communicator> communicators;
   std::map<uint32_t, v1::File> files;
-  std::map<uint32_t, std::vector<uint64_t>> call_paths;
+  std::map<uint32_t, CallPathRecord> call_paths;
   std::map<uint32_t, v1::Thread> threads;
   std::vector<v1::Module> modules;
   std::optional<v1::CounterSet> counter_set;

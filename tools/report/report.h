@@ -28,6 +28,7 @@ Table call_table(const World &world, const ReportOptions &options);
 Table matrix_table(const World &world, const ReportOptions &options);
 Table file_table(const World &world, const ReportOptions &options);
 Table counter_table(const World &world, const ReportOptions &options);
+Table site_table(const World &world, const ReportOptions &options);
 Table function_table(const World &world, const ReportOptions &options);
 Table end_table(const World &world, const ReportOptions &options);
 Table loss_table(const World &world);
@@ -40,6 +41,9 @@ struct FunctionSamples {
   uint64_t inclusive = 0;  // anywhere on the stack
 };
 std::vector<FunctionSamples> sampled_functions(const World &world, uint64_t *total);
+
+/// The `call_sites` of the JSON; `complaints` says why places have no names.
+nlohmann::ordered_json sites_json(const World &world, std::vector<std::string> *complaints);
 
 /// The run's clock in UTC, e.g. "2026-11-30 17:20:11 UTC"; "" if it is not known.
 std::string utc_text(int64_t realtime_ns);

@@ -45,13 +45,13 @@ std::vector<FunctionSamples> sampled_functions(const World &world, uint64_t *tot
     for (auto [site, count] : rank.record->samples) {
       *total += count;
       auto path = rank.record->call_paths.find(site);
-      if (path == rank.record->call_paths.end() || path->second.empty()) {
+      if (path == rank.record->call_paths.end() || path->second.addresses.empty()) {
         functions[{"(unknown)", ""}].self += count;
         continue;
       }
       std::set<std::pair<std::string, std::string>> seen;  // recursion counts once
-      for (size_t i = 0; i < path->second.size(); ++i) {
-        Symbolizer::Place place = symbolizer.resolve(*rank.record, path->second[i], i > 0);
+      for (size_t i = 0; i < path->second.addresses.size(); ++i) {
+        const Symbolizer::Place &place = symbolizer.resolve(*rank.record, path->second.addresses[i], i > 0);
         FunctionSamples &entry = functions[{place.function, place.module}];
         if (i == 0) entry.self += count;
         if (seen.insert({place.function, place.module}).second) entry.inclusive += count;

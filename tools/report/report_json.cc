@@ -158,6 +158,10 @@ nlohmann::ordered_json report_json(const RunModel &run) {
   for (const FunctionSamples &f : functions)
     json["samples"]["functions"].push_back({{"function", printable(f.function)}, {"object", printable(f.module)}, {"self", f.self},
                                             {"inclusive", f.inclusive}});
+  std::vector<std::string> complaints;
+  json["call_sites"] = sites_json(world, &complaints);
+  json["unnamed_objects"] = Json::array();
+  for (const std::string &complaint : complaints) json["unnamed_objects"].push_back(printable(complaint));
   json["nodes"] = Json::array();
   for (const Stream *stream : world.streams) json["nodes"].push_back(node_json(*stream));
   json["notes"] = Json::array();

@@ -160,6 +160,7 @@ Page make_report(const RunModel &run, const ReportOptions &options) {
     page.head.emplace_back("INCOMPLETE", "calls are missing from this trace (see LOSSES): counts and times of calls are lower "
                                          "bounds, compute is an upper bound");
   std::vector<Table> tables{category_table(world), rank_table(world, options), call_table(world, options),
+                            site_table(world, options),
                             matrix_table(world, options), file_table(world, options), counter_table(world, options),
                             function_table(world, options), end_table(world, options), loss_table(world),
                             other_worlds_table(run)};

@@ -1,10 +1,10 @@
 // See cfi_rules.h. The formats are those of the DWARF 5 standard (6.4, 2.5) and of the LSB for
 // .eh_frame and .eh_frame_hdr.
-#include "profiler/sampler/cfi_rules.h"
+#include "profiler/unwind/cfi_rules.h"
 
 #include <cstring>
 
-#include "profiler/sampler/safe_memory.h"
+#include "profiler/unwind/safe_memory.h"
 
 namespace slurmscope {
 namespace {

@@ -1,7 +1,7 @@
-// The call stack of an interrupted thread.
+// The call stack of a thread: of what a signal interrupted, or of the caller.
 //
-// Called by the sampling signal handler (timer.cc) on the thread itself; usable from a normal context
-// with getcontext() too. Takes no lock and allocates nothing: objects are found with _dl_find_object(),
+// Linked into libslurmscope.so: call paths (call_paths.cc) use it in a normal context, the sampler's signal handler
+// gets it through SamplerHost; each on its own thread, with a state of its own. Takes no lock and allocates nothing: objects are found with _dl_find_object(),
 // which is async-signal-safe (libunwind finds them with dl_iterate_phdr(), whose lock the interrupted
 // thread, or one that waits for a lock of the interrupted thread, may hold), and all memory is read
 // through the kernel. Everything large lives in the caller's UnwindState, so small stacks suffice.
@@ -11,8 +11,9 @@
 #include <cstdint>
 #include <sys/types.h>
 #include <ucontext.h>
+#include <unistd.h>
 
-#include "profiler/sampler/cfi_rules.h"
+#include "profiler/unwind/cfi_rules.h"
 
 namespace slurmscope {
 
@@ -31,12 +32,22 @@ constexpr int32_t kNotSaved = INT32_MIN;
 
 /// Working memory of one thread, zeroed before its first use. Not reentrant.
 struct UnwindState {
+  uint64_t pc_slot;                    // where the last step found the return address; 0: not in memory
   uint64_t window_start, window_size;  // what `window` holds of the stack
   uint8_t window[2048];
   uint64_t registers[kRegisterCount];
   CfiScratch scratch;
   CachedRow cache[256];
 };
+
+/// Makes `state` that of the function into which this is inlined; steps start with *is_exact = true.
+__attribute__((always_inline)) inline void begin_here(UnwindState *state);
+
+enum class Step { kCaller, kOutermost, kLost };
+
+/// Replaces state->registers by those of the caller. `is_exact`: the pc is an instruction that was
+/// interrupted, not the one behind a call; set for the next step.
+Step unwind_step(UnwindState *state, bool *is_exact);
 
 /// True if stacks can be walked here; else `*reason` says why not. From a normal context.
 bool can_unwind(const char **reason);
@@ -45,5 +56,25 @@ bool can_unwind(const char **reason);
 /// addresses (so that one less than each lies in the code that was running). Returns how many;
 /// `*truncated` tells whether the stack goes on beyond them.
 int unwind_stack(const ucontext_t *context, UnwindState *state, uint64_t *addresses, int limit, bool *truncated);
+
+__attribute__((always_inline)) inline void begin_here(UnwindState *state) {
+  state->scratch.self = getpid();
+  state->window_size = 0;  // the stack has changed since the last walk
+#if defined(__x86_64__)
+  __asm__ volatile(
+      "leaq 0(%%rip), %%rax\n\t"  // the next instruction: the same call frame rules
+      "movq %%rax, 128(%0)\n\t"
+      "movq %%rbx, 24(%0)\n\t"
+      "movq %%rbp, 48(%0)\n\t"
+      "movq %%rsp, 56(%0)\n\t"
+      "movq %%r12, 96(%0)\n\t"
+      "movq %%r13, 104(%0)\n\t"
+      "movq %%r14, 112(%0)\n\t"
+      "movq %%r15, 120(%0)\n\t"
+      :
+      : "r"(state->registers)
+      : "rax", "memory");
+#endif
+}
 
 }  // namespace slurmscope

@@ -1,10 +1,10 @@
 // See unwind.h. x86-64 and glibc 2.35 or later; elsewhere can_unwind() says no.
-#include "profiler/sampler/unwind.h"
+#include "profiler/unwind/unwind.h"
 
 #include <cstring>
 #include <dlfcn.h>
 
-#include "profiler/sampler/safe_memory.h"
+#include "profiler/unwind/safe_memory.h"
 
 namespace slurmscope {
 
@@ -49,6 +49,7 @@ bool apply_cached(const CachedRow &row, UnwindState *state) {
       return false;
   }
   registers[kRegisterSp] = cfa;
+  state->pc_slot = cfa + static_cast<uint64_t>(static_cast<int64_t>(row.offsets[kSavedRegisters - 1]));
   return true;
 }
 
@@ -58,6 +59,7 @@ bool apply_row(UnwindState *state) {
   const CfiRow &row = scratch.row;
   uint64_t old[kRegisterCount], cfa;
   memcpy(old, state->registers, sizeof old);
+  state->pc_slot = 0;
   if (row.cfa.kind == RuleKind::kRegister)
     cfa = old[row.cfa_register] + static_cast<uint64_t>(static_cast<int64_t>(row.cfa.value));
   else if (!evaluate_expression(&scratch, row.cfa, old, nullptr, &cfa))
@@ -87,11 +89,9 @@ bool apply_row(UnwindState *state) {
   return row.registers[kRegisterPc].kind != RuleKind::kSame;
 }
 
-enum class Step { kCaller, kOutermost, kLost };
+}  // namespace
 
-/// Replaces state->registers by those of the caller. `is_exact`: the pc is an instruction that was
-/// interrupted, not the one behind a call; set for the next step.
-Step step(UnwindState *state, bool *is_exact) {
+Step unwind_step(UnwindState *state, bool *is_exact) {
   uint64_t pc = state->registers[kRegisterPc] - (*is_exact ? 0 : 1);
   dl_find_object object;
   if (_dl_find_object(reinterpret_cast<void *>(pc), &object) != 0 || object.dlfo_eh_frame == nullptr)
@@ -122,8 +122,6 @@ Step step(UnwindState *state, bool *is_exact) {
   return cached->is_signal_frame || sp > old_sp || (was_exact && sp == old_sp) ? Step::kCaller : Step::kLost;
 }
 
-}  // namespace
-
 bool can_unwind(const char **reason) {
   uint64_t probe = 1, copy = 0;
   if (read_memory(getpid(), reinterpret_cast<uint64_t>(&probe), &copy, sizeof copy) == sizeof copy) return true;
@@ -150,7 +148,7 @@ int unwind_stack(const ucontext_t *context, UnwindState *state, uint64_t *addres
       return depth;
     }
     addresses[depth] = pc + (is_exact ? 1 : 0);
-    Step result = step(state, &is_exact);
+    Step result = unwind_step(state, &is_exact);
     if (result == Step::kCaller) continue;
     *truncated = result == Step::kLost;
     return depth + 1;
@@ -163,6 +161,8 @@ bool can_unwind(const char **reason) {
   *reason = "call stacks need x86-64 and glibc 2.35 or later";
   return false;
 }
+
+Step unwind_step(UnwindState *, bool *) { return Step::kLost; }
 
 int unwind_stack(const ucontext_t *, UnwindState *, uint64_t *, int, bool *truncated) {
   *truncated = true;
