@@ -215,8 +215,9 @@ TEST_F(RecorderTest, ALimitOnLockedMemoryMakesOnlyTheRingsOfOthersSmaller) {
                 int fd = open("/proc/self/statm", O_RDONLY);
                 REQUIRE(read(fd, text, sizeof text - 1) > 0);
                 close(fd);
-                rlim_t limit = strtoull(text, nullptr, 10) * 4096 + (2 << 20);
-                rlimit lockable = {limit, limit};
+                rlimit lockable;  // a little more than is in use now, as far as the hard limit permits
+                REQUIRE(getrlimit(RLIMIT_MEMLOCK, &lockable) == 0);
+                lockable.rlim_cur = std::min<rlim_t>(lockable.rlim_max, strtoull(text, nullptr, 10) * 4096 + (2 << 20));
                 REQUIRE(setrlimit(RLIMIT_MEMLOCK, &lockable) == 0);
                 REQUIRE((is_mpi ? recorder_link->attach_thread() : attach_thread()) != nullptr);
                 REQUIRE(ring()->event_count * sizeof(Event) == (is_mpi ? 4u << 20 : 512u << 10));
