@@ -300,9 +300,7 @@ struct Probe {
     Recording recording(id);
     int result = real(source, tag, comm, rest...);
     if (result == MPI_SUCCESS && !has_found(rest...)) {
-      recording.finish_poll(site, bits_of(comm), peer_of(source), tag);
-      // Defined before the row becomes an event.
-      if (recording.recorder() != nullptr) communicator_info(recording, comm);
+      if (recording.finish_poll(site, bits_of(comm), peer_of(source), tag)) communicator_info(recording, comm);
       return result;
     }
     if (Event *event = recording.finish()) {

@@ -173,14 +173,15 @@ class Recording {
     return next(EventKind::kCall);
   }
   /// Instead of finish(), if the call asked for something and found nothing: it joins the thread's open row of
-  /// such calls from the same place, and there is no event to complete. A probe says what it looked for.
-  void finish_poll(CallSite site, uint64_t object = 0, int32_t peer = kPeerNone, int32_t tag = 0) {
+  /// such calls from the same place, and there is no event to complete. A probe says what it looked for. True if
+  /// the call is the first of its row: what it refers to must be defined.
+  bool finish_poll(CallSite site, uint64_t object = 0, int32_t peer = kPeerNone, int32_t tag = 0) {
     ThreadRecorder *recorder = recorder_;
-    if (__builtin_expect(recorder == nullptr, 0)) return;
+    if (__builtin_expect(recorder == nullptr, 0)) return false;
     end_ = now_ticks();
     uint32_t site_id = recorder_link->site_id(site);
     RingFile *file = recorder->file;
-    if (__builtin_expect(file == nullptr, 0)) return;  // forked by a signal handler
+    if (__builtin_expect(file == nullptr, 0)) return false;  // forked by a signal handler
     for (PollRow &row : file->polls) {
       if (row.call != call_ || row.site != site_id || row.count == 0) continue;
       if (row.object != object) row.object = 0, row.peer = kPeerNone, row.tag = 0;
@@ -190,9 +191,10 @@ class Recording {
       row.ticks += end_ - start_;
       row.count++;
       if (__builtin_expect(end_ - row.start > recorder->polls_limit, 0)) recorder_link->close_polls(recorder);
-      return;
+      return false;
     }
     open_row(file, site_id, object, peer, tag);
+    return true;
   }
   /// Room for one more event of the same call (kComplete, kReceive), after publish().
   Event *another(EventKind kind) { return next(kind); }
