@@ -14,6 +14,7 @@ enum class EventKind : uint8_t {
   kReceive = 2,   // the receiving half of the call before it (Sendrecv): peer, tag, bytes
   kPolls = 3,     // calls that asked and found nothing (MPI_Iprobe, MPI_Test, ...), see PollRow in ring.h:
                   // start of the first, end of the last, `request` calls, `offset` ticks inside them
+  kStart = 4,     // the call before it started this request too (Startall): request
 };
 
 // Bits of Event::flags.
@@ -27,6 +28,7 @@ constexpr int32_t kPeerNone = -1;       // the call has no peer or root, or it i
 constexpr int32_t kPeerProcNull = -2;   // MPI_PROC_NULL: nothing moves
 constexpr int32_t kPeerAnySource = -3;  // MPI_ANY_SOURCE, not known yet
 constexpr int32_t kPeerRoot = -4;       // MPI_ROOT in an intercommunicator
+constexpr int32_t kPeerForeign = -5;    // a process of another MPI_COMM_WORLD (spawned, connected)
 
 /// One cache line. Times are ticks of the node's clock (see ProcessFile::clock).
 struct alignas(64) Event {
@@ -39,7 +41,8 @@ struct alignas(64) Event {
   uint64_t bytes;    // payload of the call or message; for a receive what arrived
   int32_t peer;      // rank within the communicator, or kPeer*; I/O: the file descriptor
   int32_t tag;       // message tag; I/O: errno if kEventFailed
-  uint64_t object;   // MPI: communicator handle bits; I/O: file id given by a FileDefinition, 0 = none
+  uint64_t object;   // MPI: communicator or window handle bits, of a matched receive the message's; I/O and
+                     // MPI-IO: file id given by a FileDefinition, 0 = none
   uint64_t request;  // handle bits of the request that this call made or completed; 0 = none
   int64_t offset;    // I/O: file offset of a positioned call, new position of a seek; else -1
 };
@@ -50,7 +53,7 @@ static_assert(sizeof(Event) == 64);
 // event rings first and all definition rings after, so no event overtakes its definition.
 enum class DefinitionKind : uint16_t {
   kPadding = 0,           // fills the ring up to its end
-  kCommunicator = 1,      // CommunicatorDefinition + int32 members[size] + int32 remote[remote_size]
+  kCommunicator = 1,      // CommunicatorDefinition + int32 members[size] + int32 remote[remote_size]; also a window
   kCommunicatorFree = 2,  // CommunicatorDefinition with sizes 0: `handle` means nothing from `time` on
   kFile = 3,              // FileDefinition + path
   kSite = 4,              // SiteDefinition + uint64 return addresses[depth], innermost first

@@ -9,8 +9,16 @@ namespace {
 
 using v1::CallClass;
 
-bool is_file_class(CallClass call_class) { return call_class >= v1::CLASS_OPEN && call_class <= v1::CLASS_METADATA; }
-bool is_io_class(CallClass call_class) { return call_class >= v1::CLASS_OPEN; }
+bool is_file_class(CallClass call_class) {
+  return (call_class >= v1::CLASS_OPEN && call_class <= v1::CLASS_METADATA) ||
+         (call_class >= v1::CLASS_MPI_IO_OPEN && call_class <= v1::CLASS_MPI_IO_WRITE) ||
+         call_class == v1::CLASS_MPI_IO_METADATA;
+}
+bool is_io_class(CallClass call_class) {
+  return call_class >= v1::CLASS_OPEN || call_class == v1::CLASS_MPI_IO_DATA || call_class == v1::CLASS_MPI_IO_METADATA;
+}
+// Whose rows say by themselves whether they are a send's start or a receive's end.
+bool is_start_class(CallClass call_class) { return call_class == v1::CLASS_START || call_class == v1::CLASS_LOCAL; }
 
 bool has_moved(const TraceEvent &row) {
   return (row.flags & (kRowFailed | kRowCancelled)) == 0 && row.peer != kPeerProcNull;
@@ -61,6 +69,7 @@ void Summary::add(const TraceEvent &row) {
   CallClass call_class = class_of(row.call);
   if (row.kind == RowKind::kCall) add_call(row, call_class);
   else if (row.kind == RowKind::kReceivePart) add_receive_part(row);
+  else if (row.kind == RowKind::kStartPart) add_start_part(row);
   else if (row.kind == RowKind::kCompletion) add_completion(row, call_class);
   else if (row.kind == RowKind::kPolls) add_polls(row, call_class);
 }
@@ -84,16 +93,22 @@ void Summary::add_call(const TraceEvent &row, CallClass call_class) {
   if (is_file_class(call_class)) {
     if (row.object != 0 && (row.flags & kRowFailed) == 0) add_file(row, call_class);
   } else if (moved && (row.flags & kRowMessage) && row.peer >= 0) {
-    // LOCAL: MPI_Start of a persistent send.
     if (call_class == v1::CLASS_SEND || call_class == v1::CLASS_START_SEND || call_class == v1::CLASS_SEND_RECEIVE ||
-        call_class == v1::CLASS_LOCAL) {
-      PeerStats &peer = peers[row.peer];
-      peer.sent_count++;
-      peer.sent_bytes += row.bytes;
+        is_start_class(call_class)) {
+      add_sent(row);
     } else if (call_class == v1::CLASS_RECEIVE) {
       add_received(row);
     }
   }
+}
+
+// One request that a Startall started: its bytes are payload of that call, in the entry of their size, so
+// that a cancelled one is taken back there.
+void Summary::add_start_part(const TraceEvent &row) {
+  if (!has_moved(row)) return;
+  if (row.bytes != 0)
+    stats_of({row.call, row.site, row.object, locality_of(row), size_bin(row.bytes)}).bytes += row.bytes;
+  if (row.peer >= 0 && (row.flags & kRowMessage)) add_sent(row);
 }
 
 // The receiving half of a Sendrecv: its bytes are payload of the call as well, in size_bin 0's entry,
@@ -106,9 +121,13 @@ void Summary::add_receive_part(const TraceEvent &row) {
 
 void Summary::add_completion(const TraceEvent &row, CallClass call_class) {
   bool is_message = (row.flags & kRowMessage) != 0;
-  // LOCAL: MPI_Start of a persistent request; only receives are messages at their completion.
-  bool is_receive = call_class == v1::CLASS_START_RECEIVE || (call_class == v1::CLASS_LOCAL && is_message);
-  bool is_send = call_class == v1::CLASS_START_SEND || (call_class == v1::CLASS_LOCAL && !is_message);
+  // Of what MPI_Start started, only receives are messages at their completion.
+  bool is_receive = call_class == v1::CLASS_START_RECEIVE || (is_start_class(call_class) && is_message);
+  bool is_send = call_class == v1::CLASS_START_SEND || (is_start_class(call_class) && !is_message);
+  if (call_class == v1::CLASS_MPI_IO_READ) {
+    add_file_completion(row);
+    return;
+  }
   if (is_receive && has_moved(row)) {
     if (row.bytes != 0) stats_of({row.call, row.site, row.object, locality_of(row), 0}).bytes += row.bytes;
     if (row.peer >= 0 && is_message) add_received(row);
@@ -135,6 +154,24 @@ void Summary::add_polls(const TraceEvent &row, CallClass call_class) {
   stats.durations.add(mean, count);
 }
 
+// A read of a file that was started by an earlier call, which has the time: here it is an access.
+void Summary::add_file_completion(const TraceEvent &row) {
+  if (!has_moved(row)) return;
+  if (row.bytes != 0) stats_of({row.call, row.site, 0, locality_of(row), 0}).bytes += row.bytes;
+  if (row.object == 0) return;
+  FileStats &file = files[row.object];
+  file.reads++;
+  file.bytes_read += row.bytes;
+  file.read_sizes[size_bin(row.bytes)]++;
+  if (row.offset >= 0) add_access(row, false, &file);
+}
+
+void Summary::add_sent(const TraceEvent &row) {
+  PeerStats &peer = peers[row.peer];
+  peer.sent_count++;
+  peer.sent_bytes += row.bytes;
+}
+
 void Summary::add_received(const TraceEvent &row) {
   PeerStats &peer = peers[row.peer];
   peer.received_count++;
@@ -146,24 +183,30 @@ void Summary::add_file(const TraceEvent &row, CallClass call_class) {
   uint64_t ticks = row.end - row.start;
   switch (call_class) {
     case v1::CLASS_READ:
+    case v1::CLASS_MPI_IO_READ:
+      file.read_ticks += ticks;
+      if (row.request != 0) return;  // started: see add_file_completion()
       file.reads++;
       file.bytes_read += row.bytes;
-      file.read_ticks += ticks;
       file.read_sizes[size_bin(row.bytes)]++;
-      add_access(row, false, &file);
+      if (row.offset >= 0 || call_class == v1::CLASS_READ) add_access(row, false, &file);
       return;
     case v1::CLASS_WRITE:
+    case v1::CLASS_MPI_IO_WRITE:
       file.writes++;
       file.bytes_written += row.bytes;
       file.write_ticks += ticks;
       file.write_sizes[size_bin(row.bytes)]++;
-      add_access(row, true, &file);
+      if (row.offset >= 0 || call_class == v1::CLASS_WRITE) add_access(row, true, &file);
       return;
     case v1::CLASS_OPEN:
-      file.opens++;
       cursors_[row.object] = 0;
+      [[fallthrough]];
+    case v1::CLASS_MPI_IO_OPEN:
+      file.opens++;
       break;
     case v1::CLASS_CLOSE:
+    case v1::CLASS_MPI_IO_CLOSE:
       file.closes++;
       break;
     case v1::CLASS_SEEK:

@@ -84,6 +84,9 @@ class Summary {
   void add_call(const TraceEvent &row, v1::CallClass call_class);
   void add_receive_part(const TraceEvent &row);
   void add_completion(const TraceEvent &row, v1::CallClass call_class);
+  void add_start_part(const TraceEvent &row);
+  void add_file_completion(const TraceEvent &row);
+  void add_sent(const TraceEvent &row);
   void add_received(const TraceEvent &row);
   void add_polls(const TraceEvent &row, v1::CallClass call_class);
   void add_file(const TraceEvent &row, v1::CallClass call_class);

@@ -9,7 +9,7 @@
 
 namespace slurmscope {
 
-enum class RowKind : uint8_t { kCall = 0, kCompletion = 1, kReceivePart = 2, kPolls = 3 };
+enum class RowKind : uint8_t { kCall = 0, kCompletion = 1, kReceivePart = 2, kPolls = 3, kStartPart = 4 };
 
 constexpr uint16_t kRowFailed = kEventFailed;
 constexpr uint16_t kRowCancelled = kEventCancelled;
@@ -24,6 +24,7 @@ enum class Locality : uint8_t { kUnknown = 0, kSelf = 1, kNode = 2, kOther = 3 }
 /// call; peer, tag and bytes are the message's. kReceivePart: the receiving half of the call before it.
 /// kPolls: `request` calls that asked and found nothing, from the start of the first to the end of the
 /// last; `offset` ticks of that inside them.
+/// kStartPart: one of the requests that the call before it started.
 struct TraceEvent {
   uint64_t start = 0;    // ticks
   uint64_t end = 0;

@@ -40,12 +40,13 @@ std::string peer_text(int32_t peer) {
     case kPeerProcNull: return "null";
     case kPeerAnySource: return "any";
     case kPeerRoot: return "root";
+    case kPeerForeign: return "foreign";
     default: return fmt::format("{}", peer);
   }
 }
 
 const char *kind_text(RowKind kind) {
-  static constexpr const char *kTexts[] = {"call", "completion", "receive", "polls"};
+  static constexpr const char *kTexts[] = {"call", "completion", "receive", "polls", "start"};
   return static_cast<size_t>(kind) < std::size(kTexts) ? kTexts[static_cast<size_t>(kind)] : "unknown";
 }
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr const char *kReasons[] = {"ring full", "no ring", "reentered", "definition", "sample"};
 static_assert(std::size(kReasons) == static_cast<size_t>(LossReason::kCount));
-constexpr const char kStall[] = "stall", kUnnamedPeer[] = "unnamed peer", kClockWentBack[] = "clock went back";
+constexpr const char kStall[] = "stall", kUnnamedPeer[] = "unnamed peer", kForeignPeer[] = "peer in another world",
+                     kClockWentBack[] = "clock went back";
 
 // NUL-separated texts.
 void add_texts(const char *text, uint32_t size, google::protobuf::RepeatedPtrField<std::string> *to) {
@@ -114,6 +115,7 @@ void FollowedProcess::count_ring_losses(const RingView &ring) {
 LossCounts::Entries FollowedProcess::own_losses() const {
   LossCounts::Entries entries = own_losses_;
   entries[kUnnamedPeer].count += resolver.unresolved();
+  entries[kForeignPeer].count += resolver.foreign();
   entries[kClockWentBack].count += resolver.clamped();
   return entries;
 }

@@ -13,6 +13,14 @@ constexpr size_t kMaxPending = 1 << 20;
 constexpr size_t kMaxPendingOfHandle = 1 << 16;
 }  // namespace
 
+// The requests that calls of these classes start.
+const std::map<v1::CallClass, Resolver::Direction> Resolver::kDirections = {
+    {v1::CLASS_START_SEND, Direction::kSend},        {v1::CLASS_START_RECEIVE, Direction::kReceive},
+    {v1::CLASS_START_COLLECTIVE, Direction::kOther}, {v1::CLASS_ONE_SIDED, Direction::kOther},
+    {v1::CLASS_SETUP, Direction::kOther},            {v1::CLASS_MPI_IO_WRITE, Direction::kOther},
+    {v1::CLASS_MPI_IO_READ, Direction::kFileRead},
+};
+
 void Resolver::add_pending(uint64_t handle, const Pending &pending) {
   auto [place, is_new] = pending_.try_emplace(handle, pending);
   if (is_new) {
@@ -55,6 +63,36 @@ bool Resolver::take_pending(uint64_t handle, Pending *pending) {
   return true;
 }
 
+void Resolver::begin_request(uint64_t handle, TraceEvent *row, Direction direction) {
+  row->request = next_request_++;
+  set_locality(row);
+  add_pending(handle, {*row, direction});
+}
+
+// A call, or a part of Startall, that started a persistent request.
+void Resolver::start_persistent(uint64_t handle, TraceEvent *row) {
+  auto made = persistent_.find(handle);
+  if (made == persistent_.end()) return;
+  const TraceEvent &what = made->second.made;
+  Direction direction = made->second.direction;
+  row->object = what.object;
+  row->peer = what.peer;
+  row->tag = what.tag;
+  if (direction != Direction::kReceive) row->bytes = what.bytes;
+  if (direction == Direction::kSend) row->flags |= kRowMessage;
+  begin_request(handle, row, direction);
+}
+
+// A receive of a message that a matched probe found: its source is a rank of the probe's communicator.
+void Resolver::take_message(uint64_t handle, TraceEvent *row) {
+  auto probed = messages_.find(handle);
+  if (probed != messages_.end()) {
+    row->object = probed->second;
+    messages_.erase(probed);
+  }
+  name_peer(row, 0);
+}
+
 // A call that made, started or dropped a request; `row` has its peer named already.
 void Resolver::follow_request(const Event &event, TraceEvent *row) {
   if (row->flags & kRowFailed) return;
@@ -63,46 +101,38 @@ void Resolver::follow_request(const Event &event, TraceEvent *row) {
   switch (role) {
     case Role::kPersistentSend:
     case Role::kPersistentReceive:
+    case Role::kPersistentCollective:
       row->flags &= static_cast<uint16_t>(~kRowMessage);
-      persistent_[event.request] = {*row, role == Role::kPersistentReceive};
+      persistent_[event.request] = {*row, role == Role::kPersistentSend      ? Direction::kSend
+                                          : role == Role::kPersistentReceive ? Direction::kReceive
+                                                                             : Direction::kOther};
+      row->bytes = 0;  // nothing moves until it is started
       return;
-    case Role::kStartAll:
-      last_start_all_ = *row;
-      if (event.request == 0) return;
-      [[fallthrough]];
-    case Role::kStart: {
-      auto made = persistent_.find(event.request);
-      if (made == persistent_.end()) return;
-      const TraceEvent &what = made->second.made;
-      row->object = what.object;
-      row->peer = what.peer;
-      row->tag = what.tag;
-      row->request = next_request_++;
-      if (!made->second.is_receive) {
-        row->bytes = what.bytes;
-        row->flags |= kRowMessage;
-      }
-      set_locality(row);
-      add_pending(event.request, {*row, made->second.is_receive ? Direction::kReceive : Direction::kSend});
+    case Role::kStart:
+      if (event.request != 0) start_persistent(event.request, row);
       return;
-    }
+    case Role::kStartSendReceive:
+      begin_request(event.request, row, Direction::kReceive);
+      return;
+    case Role::kStartOther:
+      begin_request(event.request, row, Direction::kOther);
+      return;
     case Role::kFreeRequest: {
       Pending dropped;
       if (take_pending(event.request, &dropped)) row->request = dropped.start.request;
       persistent_.erase(event.request);
       return;
     }
+    case Role::kMatchedProbe:
+      if (event.request != 0 && messages_.size() < kMaxPending) messages_[event.request] = row->object;
+      return;
+    case Role::kMatchedReceive:
     case Role::kNone:
       break;
   }
-  Direction direction;
-  if (call_class == v1::CLASS_START_SEND) direction = Direction::kSend;
-  else if (call_class == v1::CLASS_START_RECEIVE) direction = Direction::kReceive;
-  else if (call_class == v1::CLASS_START_COLLECTIVE) direction = Direction::kCollective;
-  else return;  // MPI_Cancel and the like name a request and change nothing
-  row->request = next_request_++;
-  add_pending(event.request, {*row, direction});
-  set_locality(&pending_.find(event.request)->second.start);
+  auto direction = kDirections.find(call_class);
+  // MPI_Cancel and the like name a request and change nothing.
+  if (event.request != 0 && direction != kDirections.end()) begin_request(event.request, row, direction->second);
 }
 
 // The end of a request. Of a send or collective the event says nothing reliable but that it ended.
@@ -110,21 +140,10 @@ void Resolver::complete(const Event &event, TraceEvent *row) {
   row->kind = RowKind::kCompletion;
   Pending pending;
   bool is_known = take_pending(event.request, &pending);
-  if (!is_known) {
-    auto made = persistent_.find(event.request);
-    if (made != persistent_.end() && last_start_all_.call != 0) {  // Startall does not name its requests
-      pending.start = made->second.made;
-      pending.start.start = last_start_all_.start;
-      pending.start.call = last_start_all_.call;
-      pending.start.site = last_start_all_.site;
-      pending.start.request = next_request_++;
-      pending.direction = made->second.is_receive ? Direction::kReceive : Direction::kSend;
-      is_known = true;
-    }
-  }
   row->offset = -1;
   if (!is_known) {
     row->flags &= static_cast<uint16_t>(~kRowMessage);
+    row->bytes = 0;  // of what, nobody knows
     if (row->peer >= 0) {
       row->peer = kPeerNone;
       unresolved_++;
@@ -142,11 +161,18 @@ void Resolver::complete(const Event &event, TraceEvent *row) {
     if (row->flags & kRowCancelled) {
       row->peer = start.peer;
       row->tag = start.tag;
+      row->bytes = 0;
     } else {
+      if (row->peer == kPeerProcNull) row->bytes = 0;
       name_peer(row, 0);
     }
     row->flags |= kRowMessage;
     set_locality(row);
+  } else if (pending.direction == Direction::kFileRead) {
+    row->peer = kPeerNone;
+    row->tag = 0;
+    row->offset = start.offset;
+    row->flags &= static_cast<uint16_t>(~(kRowMessage | kRowCancelled));  // no status of I/O says these
   } else {
     row->peer = start.peer;
     row->tag = start.tag;
@@ -169,7 +195,7 @@ Resolver::Saved Resolver::save() const {
     for (const Pending &pending : more) add(handle, pending);
   for (const auto &[handle, persistent] : persistent_) {
     TraceEvent row = persistent.made;
-    row.kind = static_cast<RowKind>(persistent.is_receive ? Direction::kReceive : Direction::kSend);
+    row.kind = static_cast<RowKind>(persistent.direction);
     row.offset = static_cast<int64_t>(handle);
     saved.persistent.push_back(row);
   }
@@ -194,7 +220,7 @@ void Resolver::load(const Saved &saved) {
   for (const TraceEvent &row : saved.persistent) {
     Direction direction;
     TraceEvent made = take(row, &handle, &direction);
-    persistent_[handle] = {made, direction == Direction::kReceive};
+    persistent_[handle] = {made, direction};
   }
 }
 

@@ -14,6 +14,24 @@ constexpr size_t kMaxGenerations = 256;  // of one handle that are remembered
 static_assert(static_cast<int>(CallClass::kLocal) == v1::CLASS_LOCAL);
 static_assert(static_cast<int>(CallClass::kOpen) == v1::CLASS_OPEN);
 static_assert(static_cast<int>(CallClass::kSocketSend) == v1::CLASS_SOCKET_SEND);
+static_assert(static_cast<int>(CallClass::kQuery) == v1::CLASS_QUERY);
+static_assert(static_cast<int>(CallClass::kMpiIoWrite) == v1::CLASS_MPI_IO_WRITE);
+
+// Event::object is a file id, not a handle.
+bool has_file(v1::CallClass c) {
+  return c >= v1::CLASS_OPEN || c == v1::CLASS_MPI_IO_DATA || c == v1::CLASS_MPI_IO_METADATA;
+}
+
+using Role = CallRoles::Role;
+const std::map<std::string_view, Role> kRoles = {
+    {"MPI_Send_init", Role::kPersistentSend},        {"MPI_Recv_init", Role::kPersistentReceive},
+    {"MPI_Precv_init", Role::kPersistentReceive},    {"MPI_Start", Role::kStart},
+    {"MPI_Startall", Role::kStart},                  {"MPI_Isendrecv", Role::kStartSendReceive},
+    {"MPI_Isendrecv_replace", Role::kStartSendReceive}, {"MPI_Grequest_start", Role::kStartOther},
+    {"MPI_Request_free", Role::kFreeRequest},        {"MPI_Mprobe", Role::kMatchedProbe},
+    {"MPI_Improbe", Role::kMatchedProbe},            {"MPI_Mrecv", Role::kMatchedReceive},
+    {"MPI_Imrecv", Role::kMatchedReceive},
+};
 
 }  // namespace
 
@@ -29,13 +47,12 @@ CallRoles CallRoles::built_in(v1::CallTable *table) {
 CallRoles CallRoles::of(const v1::CallTable &table) {
   CallRoles roles;
   for (const v1::Call &call : table.calls()) {
-    const std::string &name = call.name();
+    std::string_view name = call.name();
+    if (name.ends_with("_c")) name.remove_suffix(2);
     Role role = Role::kNone;
-    if (name == "MPI_Start") role = Role::kStart;
-    else if (name == "MPI_Startall") role = Role::kStartAll;
-    else if (name == "MPI_Request_free") role = Role::kFreeRequest;
-    else if (name == "MPI_Recv_init") role = Role::kPersistentReceive;
-    else if (name.ends_with("send_init") || name == "MPI_Send_init") role = Role::kPersistentSend;
+    if (auto known = kRoles.find(name); known != kRoles.end()) role = known->second;
+    else if (name.ends_with("send_init")) role = Role::kPersistentSend;
+    else if (name.ends_with("_init") && name != "MPI_Session_init") role = Role::kPersistentCollective;
     roles.classes.push_back(call.class_());
     roles.roles.push_back(role);
   }
@@ -66,9 +83,10 @@ bool Resolver::read_ranks(const int32_t *ranks, int32_t count, Ranks *to,
   int64_t last = 0;
   for (int32_t i = 0; i < count; i++) {
     int64_t rank = ranks[i];
-    if (rank < 0) return false;
-    if (range != nullptr && range->count() == 1) range->set_stride(static_cast<int32_t>(rank - last));
-    if (range != nullptr && rank - last == range->stride()) {
+    if (rank < 0 && rank != kPeerForeign) return false;
+    bool may_follow = range != nullptr && (rank == kPeerForeign) == (last == kPeerForeign);
+    if (may_follow && range->count() == 1) range->set_stride(static_cast<int32_t>(rank - last));
+    if (may_follow && rank - last == range->stride()) {
       range->set_count(range->count() + 1);
     } else {
       range = packet->Add();
@@ -153,6 +171,7 @@ void Resolver::name_peer(TraceEvent *row, uint64_t handle) {
   const Communicator &communicator = communicators_[row->object - 1];
   int32_t rank = (communicator.remote.size > 0 ? communicator.remote : communicator.members).to_world(row->peer);
   if (rank == kPeerNone) unresolved_++;
+  if (rank == kPeerForeign) foreign_++;
   row->peer = rank;
 }
 
@@ -188,15 +207,22 @@ TraceEvent Resolver::resolve(const Event &event, RingContext *ring) {
   v1::CallClass call_class = roles_->classes[row.call];
   if (event.kind == EventKind::kCall) ring->last_site = event.site;
   row.site = ring->last_site;
-  if (call_class >= v1::CLASS_OPEN) {
-    row.object = static_cast<uint32_t>(event.object);
-    return row;
-  }
   if (event.kind == EventKind::kComplete) {
     complete(event, &row);
     return row;
   }
-  name_peer(&row, event.object);
+  if (has_file(call_class)) {
+    row.object = static_cast<uint32_t>(event.object);
+    if (event.request != 0) follow_request(event, &row);
+    return row;
+  }
+  if (event.kind == EventKind::kStart) {
+    row.kind = RowKind::kStartPart;
+    start_persistent(event.request, &row);
+    return row;
+  }
+  if (roles_->roles[row.call] == Role::kMatchedReceive) take_message(event.object, &row);
+  else name_peer(&row, event.object);
   if (event.kind == EventKind::kReceive) {
     row.kind = RowKind::kReceivePart;
   } else {

@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -20,7 +21,10 @@ namespace slurmscope {
 
 /// The call table as the trace has it, and what the resolver must know of some calls by name.
 struct CallRoles {
-  enum class Role : uint8_t { kNone, kPersistentSend, kPersistentReceive, kStart, kStartAll, kFreeRequest };
+  enum class Role : uint8_t {
+    kNone, kPersistentSend, kPersistentReceive, kPersistentCollective, kStart, kStartSendReceive, kStartOther,
+    kFreeRequest, kMatchedProbe, kMatchedReceive,
+  };
   std::vector<v1::CallClass> classes;
   std::vector<Role> roles;
 
@@ -53,8 +57,10 @@ class Resolver {
   struct RingContext { uint32_t last_site = 0; };
   TraceEvent resolve(const Event &event, RingContext *ring);
 
-  /// Messages whose peer could not be named, rows whose end was before their start.
+  /// Messages whose peer could not be named, or is a process of another MPI_COMM_WORLD; rows whose end was
+  /// before their start.
   uint64_t unresolved() const { return unresolved_; }
+  uint64_t foreign() const { return foreign_; }
   uint64_t clamped() const { return clamped_; }
 
   /// Requests that are on their way, as rows; for a successor of a drainer that was killed.
@@ -71,14 +77,15 @@ class Resolver {
   };
   struct Communicator { Ranks members, remote; };
   struct Validity { uint64_t from; uint32_t id; };  // id 0: freed
-  enum class Direction : uint8_t { kSend = 0, kReceive = 1, kCollective = 2 };
+  // What the completion of a request says: nothing, what came from whom, nothing, how much was read.
+  enum class Direction : uint8_t { kSend = 0, kReceive = 1, kOther = 2, kFileRead = 3 };
   struct Pending {
     TraceEvent start;  // as written; peer already a world rank
     Direction direction = Direction::kSend;
   };
   struct Persistent {
     TraceEvent made;
-    bool is_receive = false;
+    Direction direction = Direction::kSend;
   };
 
   static bool read_ranks(const int32_t *ranks, int32_t count, Ranks *to,
@@ -87,9 +94,14 @@ class Resolver {
   void name_peer(TraceEvent *row, uint64_t handle);
   void set_locality(TraceEvent *row) const;
   void follow_request(const Event &event, TraceEvent *row);
+  void start_persistent(uint64_t handle, TraceEvent *row);
+  void take_message(uint64_t handle, TraceEvent *row);
+  void begin_request(uint64_t handle, TraceEvent *row, Direction direction);
   void add_pending(uint64_t handle, const Pending &pending);
   bool take_pending(uint64_t handle, Pending *pending);
   void complete(const Event &event, TraceEvent *row);
+
+  static const std::map<v1::CallClass, Direction> kDirections;
 
   uint32_t process_;
   const CallRoles *roles_;
@@ -103,9 +115,9 @@ class Resolver {
   // MPICH gives one handle to all requests that were complete at once: the later ones of a handle.
   std::unordered_map<uint64_t, std::deque<Pending>> more_pending_;
   std::unordered_map<uint64_t, Persistent> persistent_;
-  TraceEvent last_start_all_;
+  std::unordered_map<uint64_t, uint32_t> messages_;  // matched message -> communicator of the probe
   uint64_t next_request_ = 1;
-  uint64_t unresolved_ = 0, clamped_ = 0;
+  uint64_t unresolved_ = 0, foreign_ = 0, clamped_ = 0;
 };
 
 }  // namespace slurmscope

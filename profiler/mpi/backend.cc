@@ -5,9 +5,18 @@
 // symbol. start() may run in two threads at once and writes the same values.
 #include <sys/mman.h>
 
+#include "profiler/mpi/collective_shapes.h"
+#include "profiler/mpi/communicator_shapes.h"
 #include "profiler/mpi/completion.h"
-#include "profiler/mpi/irregular.h"
+#include "profiler/mpi/life_cycle.h"
+#include "profiler/mpi/matched_receive.h"
+#include "profiler/mpi/mpi_io.h"
+#include "profiler/mpi/one_sided.h"
+#include "profiler/mpi/pause.h"
+#include "profiler/mpi/shapes.h"
 #include "profiler/preload/raw_syscall.h"
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // of routines that MPI itself calls deprecated
 
 namespace slurmscope {
 
@@ -15,7 +24,11 @@ const RecorderLink *recorder_link;
 MpiFunctions mpi;
 MpiHandles handles;
 void *real_functions[kMpiSlotCount];
+const MpiLibrary *mpi_library;
 
+#if MPI_VERSION < 4
+#define MPI_CALL_SINCE(version, ...)
+#endif
 #define MPI_CALL(name, call_class, shape)                \
   template <> struct Routine<kCall_##name> {             \
     using Function = decltype(&P##name);                 \
@@ -28,7 +41,7 @@ namespace {
 
 struct Slot {
   const char *name;
-  void *wrapper;
+  void *wrapper;  // NULL: mpi.h does not know it
 };
 
 template <uint16_t id, bool is_profiling> void *wrapper_of() {
@@ -36,6 +49,9 @@ template <uint16_t id, bool is_profiling> void *wrapper_of() {
 }
 
 const Slot kSlots[] = {
+#if MPI_VERSION < 4
+#define MPI_CALL_SINCE(version, name, ...) {#name, nullptr}, {"P" #name, nullptr},
+#endif
 #define MPI_CALL(name, ...) \
   {#name, wrapper_of<kCall_##name, false>()}, {"P" #name, wrapper_of<kCall_##name, true>()},
 #include "profiler/mpi/mpi_calls.def"
@@ -59,13 +75,20 @@ bool start(const RecorderLink *link, const MpiLibrary *library, void **slots) {
   if (!find(library, "PMPI_" #name, &functions.name)) return false;
   SLURMSCOPE_OWN_MPI_CALLS(FIND)
 #undef FIND
+#if MPI_VERSION >= 4
+  find(library, "PMPI_Group_from_session_pset", &functions.Group_from_session_pset);
+#endif
+  mpi_library = library;
   recorder_link = link;
   mpi = functions;
   handles = found;
   for (size_t i = 0; i < kMpiSlotCount; i++) real_functions[i] = library->find_function(kSlots[i].name);
   for (size_t i = 0; i < kMpiSlotCount; i++) {
+    bool is_query = kCallTable[i / 2 + 1].call_class == CallClass::kQuery;
+    void *target = is_query && !library->records_queries ? nullptr : kSlots[i].wrapper;
+    if (target == nullptr) target = real_functions[i];
     // A routine that this version of the library lacks: nobody can have linked to it.
-    void *target = real_functions[i] != nullptr ? kSlots[i].wrapper : reinterpret_cast<void *>(&absent_function);
+    if (real_functions[i] == nullptr) target = reinterpret_cast<void *>(&absent_function);
     __atomic_store_n(&slots[i], target, __ATOMIC_RELEASE);
   }
   return true;

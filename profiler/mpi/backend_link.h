@@ -28,13 +28,18 @@ struct MpiLibrary {
   void *(*find_function)(const char *name);
   /// The address of one of the library's objects, such as a predefined handle.
   void *(*find_object)(const char *name);
+  /// The id of the file at `path`, defined for the trace; 0 if it has none. NULL: nobody knows files.
+  uint32_t (*file_id)(const char *path);
+  /// True if routines of class kQuery are to be recorded.
+  bool records_queries;
 };
 
 /// Exported by each backend as `slurmscope_mpi_backend`.
 struct MpiBackend {
   uint32_t version;  // kRingVersion
   size_t slots;      // kMpiSlotCount
-  /// Fills the slots of all functions that the library has. Two threads may run it at once: it must
+  /// Fills the slots of all functions: with the wrapper; with the library's own function if it is a query
+  /// or the backend's mpi.h did not know it; with a failing function if the library lacks it. Two threads may run it at once: it must
   /// write the same values again. False: this backend does not fit; the slots are untouched.
   bool (*start)(const RecorderLink *link, const MpiLibrary *library, void **slots);
 };

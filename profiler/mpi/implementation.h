@@ -17,11 +17,16 @@ namespace slurmscope {
 struct MpiFunctions {
 #define SLURMSCOPE_OWN_MPI_CALLS(DO)                                                                     \
   DO(Comm_rank) DO(Comm_size) DO(Comm_test_inter) DO(Comm_remote_size) DO(Comm_group)                    \
-  DO(Comm_remote_group) DO(Group_size) DO(Group_translate_ranks) DO(Group_free) DO(Type_size_x)          \
+  DO(Comm_remote_group) DO(Group_rank) DO(Group_size) DO(Group_translate_ranks) DO(Group_free)           \
+  DO(Win_get_group) DO(Type_size_x) DO(Topo_test) DO(Cartdim_get) DO(Cart_shift)                         \
+  DO(Graph_neighbors_count) DO(Dist_graph_neighbors_count) DO(File_get_byte_offset)                      \
   DO(Get_library_version) DO(Query_thread) DO(Initialized) DO(Finalized)
 #define DECLARE(name) decltype(&PMPI_##name) name;
   SLURMSCOPE_OWN_MPI_CALLS(DECLARE)
 #undef DECLARE
+#if MPI_VERSION >= 4
+  decltype(&PMPI_Group_from_session_pset) Group_from_session_pset;  // NULL where the library is older
+#endif
 };
 extern MpiFunctions mpi;
 

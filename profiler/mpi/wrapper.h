@@ -12,6 +12,7 @@ namespace slurmscope {
 
 /// The real functions by slot, as void pointers.
 extern void *real_functions[kMpiSlotCount];
+extern const MpiLibrary *mpi_library;
 
 /// Regular routines derive from this: `Shape::describe(event, recording, arguments...)` fills the event
 /// of a call that succeeded.

@@ -56,13 +56,21 @@ EXTRA_DIST += profiler/preload/exports.map.in
 
 BACKEND_SOURCES = \
 	profiler/mpi/backend.cc \
-	profiler/mpi/communicators.cc \
+	profiler/mpi/communicators.cc profiler/mpi/communicators.h \
+	profiler/mpi/members.cc profiler/mpi/members.h \
+	profiler/mpi/mpi_io.cc profiler/mpi/mpi_io.h \
+	profiler/mpi/pause.cc profiler/mpi/pause.h \
+	profiler/mpi/pcontrol_x86_64.S \
 	profiler/preload/guard_unwinding.cc \
 	profiler/mpi/backend_link.h \
-	profiler/mpi/communicators.h \
+	profiler/mpi/collective_shapes.h \
+	profiler/mpi/communicator_shapes.h \
 	profiler/mpi/completion.h \
+	profiler/mpi/handle_table.h \
 	profiler/mpi/implementation.h \
-	profiler/mpi/irregular.h \
+	profiler/mpi/life_cycle.h \
+	profiler/mpi/matched_receive.h \
+	profiler/mpi/one_sided.h \
 	profiler/mpi/shapes.h \
 	profiler/mpi/wrapper.h
 

@@ -57,7 +57,12 @@ struct ProcessRecorder {
   uint32_t is_active;    // 0: not (yet, any more) recording, or this is a fork's child: slow path
   uint32_t uses_tsc;
   uint64_t io_calls, io_bytes;  // towards the threshold, while there is no ring (relaxed, approximate)
+  uint32_t is_paused;    // by MPI_Pcontrol(0), until MPI_Pcontrol(1)
 };
+
+/// What a call does while recording is paused: most are skipped; those that change what handles mean
+/// (communicators, windows) do their definitions but leave no event.
+enum class WhenPaused { kSkip, kDefine };
 
 /// Where a call came from.
 struct CallSite {
@@ -143,7 +148,8 @@ class Hidden {
 /// One outermost call. Use is_nested() first: a nested call must go straight to the real function.
 class Recording {
  public:
-  __attribute__((always_inline)) explicit Recording(uint16_t call, uintptr_t guard_kind = 0)
+  __attribute__((always_inline)) explicit Recording(uint16_t call, uintptr_t guard_kind = 0,
+                                                    WhenPaused when_paused = WhenPaused::kSkip)
       : self_(thread_local_state()), call_(call) {
     see_unwinding();
     self_->guard = guard_of(own_frame()) | guard_kind;
@@ -151,6 +157,10 @@ class Recording {
     if (__builtin_expect(recorder_ == nullptr || !recorder_->is_active, 0)) {
       recorder_ = recorder_link->attach_thread();
       if (recorder_ == nullptr) return;  // nothing to time
+    }
+    if (__builtin_expect(recorder_link->process->is_paused, 0)) {
+      is_muted_ = true;
+      if (when_paused == WhenPaused::kSkip) recorder_ = nullptr;
     }
     start_ = now_ticks();
   }
@@ -202,6 +212,7 @@ class Recording {
   void publish() {
     RingFile *file = recorder_->file;
     if (__builtin_expect(file == nullptr, 0)) return;  // forked by a signal handler since finish()
+    if (__builtin_expect(is_muted_, 0)) return;
     recorder_->head++;
     file->events.head.store(recorder_->head, std::memory_order_release);
   }
@@ -256,6 +267,7 @@ class Recording {
   ThreadRecorder *recorder_;
   uint64_t start_ = 0, end_ = 0;
   uint16_t call_;
+  bool is_muted_ = false;
 };
 
 }  // namespace slurmscope

@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 
+#include "profiler/io/io_engine.h"
 #include "profiler/mpi/backend_link.h"
 #include "profiler/preload/recorder_state.h"
 
@@ -117,7 +119,13 @@ bool has_mpi() {
 // Behind a name that the MPI of this process does not have, and which nobody could have linked to.
 int absent_function() { return 16; }  // an error class of every MPI
 
-const MpiLibrary mpi_library = {find_function, find_object};
+uint32_t file_id(const char *path) {
+  if (!io_is_enabled) return kNoFile;
+  uint32_t id = file_of_path(AT_FDCWD, path, true);
+  return id != kExcludedFile ? id : kNoFile;
+}
+
+MpiLibrary mpi_library = {find_function, find_object, file_id, false};
 
 bool start_backend() {
   const char *file = nullptr;
@@ -128,6 +136,7 @@ bool start_backend() {
     note("MPI calls are not recorded: the MPI library is neither Open MPI nor of the MPICH family");
     return false;
   }
+  mpi_library.records_queries = library_state.settings.mpi_queries != 0;
   char path[4096];
   void *module = path_beside_us(file, path, sizeof(path)) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
   auto *backend = module != nullptr ? static_cast<const MpiBackend *>(dlsym(module, "slurmscope_mpi_backend")) : nullptr;

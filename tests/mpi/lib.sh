@@ -48,6 +48,32 @@ run_mpi() {
   fi
 }
 
+# record_and_check MPI MODE RANKS PROGRAM ARGUMENT...: runs it under `slurmscope record` in $run, which is made
+# anew; it must say "OK <its name>", its report must be as $source/<its name>.json says, its trace consistent.
+record_and_check() {
+  local mpi=$1 mode=$2 ranks=$3 program=$4 known rc
+  known=$(basename "$program")
+  shift 3
+  rm -rf "$run"
+  mkdir "$run"
+  export -f run_mpi
+  (cd "$run" && "$STAGE/bin/slurmscope" record --mode "$mode" --output "$run/out" -- \
+    bash -c 'run_mpi "$@"' run_mpi "$mpi" "$ranks" "$@") >"$run/stdout" 2>"$run/stderr"
+  rc=$?
+  if [ $rc != 0 ] || ! grep -qx "OK $known" "$run/stdout"; then
+    fail "$known $mpi $mode: exit $rc, $(head -c 500 "$run/stdout" "$run/stderr")"
+  elif ! "$STAGE/bin/slurmscope" report --json "$run/out" >"$run/report.json"; then
+    fail "$known $mpi $mode: no report"
+  elif ! "$source/check_report" "$source/$known.json" "$run/report.json"; then
+    fail "$known $mpi $mode: see above"
+  elif ! "$STAGE/bin/slurmscope" verify "$run"/out/*.sst >"$run/verify" 2>&1; then
+    fail "$known $mpi $mode: $(cat "$run/verify")"
+  else
+    return 0
+  fi
+  return 1
+}
+
 # new_spool: a spool directory that no drainer follows, in $spool.
 new_spool() {
   spool=$(mktemp -d /dev/shm/slurmscope-test.XXXXXX)

@@ -11,11 +11,14 @@ recorder_test_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS) -DSLURMSCOPE_PRELOAD
 recorder_test_LDADD = $(GTEST_LIBS)
 TESTS += recorder_test
 
-WRAPPER_TEST_SOURCES = tests/unit/wrapper_test.cc profiler/mpi/backend.cc profiler/mpi/communicators.cc
+WRAPPER_TEST_SOURCES = tests/unit/wrapper_shapes_test.cc tests/unit/wrapper_test.cc \
+  tests/unit/fake_mpi.cc tests/unit/fake_mpi.h profiler/mpi/backend.cc profiler/mpi/communicators.cc \
+  profiler/mpi/members.cc profiler/mpi/mpi_io.cc profiler/mpi/pause.cc profiler/mpi/pcontrol_x86_64.S
 if HAVE_OPENMPI
 check_PROGRAMS += wrapper_openmpi_test
 wrapper_openmpi_test_SOURCES = $(WRAPPER_TEST_SOURCES)
 wrapper_openmpi_test_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS) $(openmpi_CPPFLAGS)
+wrapper_openmpi_test_CCASFLAGS = $(AM_CCASFLAGS)
 wrapper_openmpi_test_LDADD = $(GTEST_LIBS)
 TESTS += wrapper_openmpi_test
 endif
@@ -23,6 +26,7 @@ if HAVE_MPICH
 check_PROGRAMS += wrapper_mpich_test
 wrapper_mpich_test_SOURCES = $(WRAPPER_TEST_SOURCES)
 wrapper_mpich_test_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS) $(mpich_CPPFLAGS)
+wrapper_mpich_test_CCASFLAGS = $(AM_CCASFLAGS)
 wrapper_mpich_test_LDADD = $(GTEST_LIBS)
 TESTS += wrapper_mpich_test
 endif

@@ -164,12 +164,13 @@ TEST_F(ResolverTest, CancelledReceive) {
   Event cancel = call_event("MPI_Cancel", 20);
   cancel.request = kRequest;
   resolve(cancel);
-  Event event = completion("MPI_Wait", 30, kRequest, kPeerAnySource, 0);
+  Event event = completion("MPI_Wait", 30, kRequest, kPeerAnySource, 77);
   event.flags |= kEventCancelled;
   TraceEvent row = resolve(event);
   EXPECT_EQ(row.request, posted.request);
   EXPECT_NE(row.flags & kRowCancelled, 0);
   EXPECT_EQ(row.peer, 3);
+  EXPECT_EQ(row.bytes, 0u);
 }
 
 TEST_F(ResolverTest, PersistentRequestsCountPerStart) {
@@ -177,6 +178,7 @@ TEST_F(ResolverTest, PersistentRequestsCountPerStart) {
   make.flags = 0;
   TraceEvent made = resolve(make);
   EXPECT_EQ(made.request, 0u);
+  EXPECT_EQ(made.bytes, 0u);
   uint64_t before = 0;
   for (uint64_t round = 0; round < 3; round++) {
     Event event = call_event("MPI_Start", 100 + round * 100);
@@ -195,6 +197,154 @@ TEST_F(ResolverTest, PersistentRequestsCountPerStart) {
   drop.request = kRequest;
   resolve(drop);
   EXPECT_EQ(resolve(completion("MPI_Wait", 950, kRequest, 0, 0)).request, 0u);
+}
+
+TEST_F(ResolverTest, StartallStartsEachOfItsRequests) {  // (G2)
+  constexpr uint64_t kFirst = 0x98000001, kSecond = 0x98000002, kThird = 0x98000003;
+  Event make = message("MPI_Send_init_c", 10, 3, 256, kFirst);
+  make.flags = 0;
+  resolve(make);
+  make = message("MPI_Recv_init", 20, kPeerAnySource, 0, kSecond);
+  make.flags = 0;
+  resolve(make);
+  make = message("MPI_Allreduce_init", 30, kPeerNone, 64, kThird);
+  make.flags = 0;
+  resolve(make);
+  for (uint64_t round = 1; round < 3; round++) {
+    TraceEvent all = resolve(call_event("MPI_Startall", 100 * round));
+    EXPECT_EQ(all.kind, RowKind::kCall);
+    EXPECT_EQ(all.request, 0u);
+    std::vector<TraceEvent> parts;
+    for (uint64_t handle : {kFirst, kSecond, kThird}) {
+      Event part = call_event("MPI_Startall", 100 * round);
+      part.kind = EventKind::kStart;
+      part.request = handle;
+      parts.push_back(resolve(part));
+      EXPECT_EQ(parts.back().kind, RowKind::kStartPart);
+      EXPECT_NE(parts.back().request, 0u);
+    }
+    EXPECT_EQ(parts[0].peer, 3);
+    EXPECT_EQ(parts[0].bytes, 256u);
+    EXPECT_NE(parts[0].flags & kRowMessage, 0);
+    EXPECT_EQ(parts[1].bytes, 0u);
+    EXPECT_EQ(parts[1].flags & kRowMessage, 0);
+    EXPECT_EQ(parts[2].bytes, 64u);
+    EXPECT_EQ(parts[2].flags & kRowMessage, 0);
+    TraceEvent received = resolve(completion("MPI_Waitall", 100 * round + 50, kSecond, 0, 40));
+    EXPECT_EQ(received.request, parts[1].request);
+    EXPECT_EQ(received.peer, 0);
+    EXPECT_EQ(received.bytes, 40u);
+    EXPECT_NE(received.flags & kRowMessage, 0);
+    EXPECT_EQ(resolve(completion("MPI_Waitall", 100 * round + 50, kFirst, 0, 0)).request, parts[0].request);
+    EXPECT_EQ(resolve(completion("MPI_Waitall", 100 * round + 50, kThird, 0, 0)).request, parts[2].request);
+  }
+  // Waited for without having been started: nothing that moved.
+  TraceEvent idle = resolve(completion("MPI_Wait", 900, kSecond, kPeerAnySource, 0));
+  EXPECT_EQ(idle.request, 0u);
+  EXPECT_EQ(idle.flags & kRowMessage, 0);
+  EXPECT_EQ(resolver.unresolved(), 0u);
+}
+
+TEST_F(ResolverTest, MatchedReceivesAreOfTheProbesCommunicator) {  // (G20)
+  constexpr uint64_t kMessage = 0x4711;
+  ASSERT_TRUE(define(communicator_record(5, kSub, 0, {3, 1})));
+  uint32_t sub = packet.communicator().id();
+  for (bool started : {false, true}) {
+    Event probe = message("MPI_Mprobe", 10, kPeerAnySource, 0, kMessage);
+    probe.object = kSub;
+    probe.flags = 0;
+    EXPECT_EQ(resolve(probe).request, 0u);
+    Event receive = message(started ? "MPI_Imrecv" : "MPI_Mrecv", 20, started ? kPeerNone : 0, started ? 0 : 40,
+                            started ? kRequest : 0);
+    receive.object = kMessage;
+    TraceEvent row = resolve(receive);
+    EXPECT_EQ(row.object, sub);
+    if (started) row = resolve(completion("MPI_Wait", 30, kRequest, 0, 40));
+    EXPECT_EQ(row.object, sub);
+    EXPECT_EQ(row.peer, 3);
+    EXPECT_EQ(row.bytes, 40u);
+    EXPECT_NE(row.flags & kRowMessage, 0);
+  }
+  Event receive = message("MPI_Mrecv", 40, 0, 40);
+  receive.object = kMessage;
+  EXPECT_EQ(resolve(receive).peer, kPeerNone) << "the message is gone";
+}
+
+TEST_F(ResolverTest, ProcessesOfAnotherWorldAreForeign) {  // (G17)
+  ASSERT_TRUE(define(communicator_record(5, kSub, 0, {0, 1}, {kPeerForeign, kPeerForeign})));
+  ASSERT_EQ(packet.communicator().remote_size(), 1);
+  EXPECT_EQ(packet.communicator().remote(0).first(), kPeerForeign);
+  EXPECT_EQ(packet.communicator().remote(0).count(), 2u);
+  EXPECT_EQ(packet.communicator().remote(0).stride(), 0);
+  Event event = message("MPI_Send", 30, 1, 8);
+  event.object = kSub;
+  EXPECT_EQ(resolve(event).peer, kPeerForeign);
+  ASSERT_TRUE(define(communicator_record(40, kSub + 1, 0, {1, kPeerForeign, 2})));  // merged
+  EXPECT_EQ(packet.communicator().members_size(), 3);
+  event.object = kSub + 1;
+  event.start = 50;
+  EXPECT_EQ(resolve(event).peer, kPeerForeign);
+  event.peer = 2;
+  EXPECT_EQ(resolve(event).peer, 2);
+  EXPECT_EQ(resolver.foreign(), 2u);
+  EXPECT_EQ(resolver.unresolved(), 0u);
+}
+
+TEST_F(ResolverTest, StartedFileAccesses) {
+  Event read = call_event("MPI_File_iread_at", 10);
+  read.object = 7;
+  read.request = kRequest;
+  read.offset = 4096;
+  TraceEvent start = resolve(read);
+  EXPECT_EQ(start.object, 7u);
+  EXPECT_NE(start.request, 0u);
+  Event wait = completion("MPI_Wait", 30, kRequest, 12345, 100);
+  wait.flags |= kEventCancelled;  // as OMPIO leaves what it does not fill
+  TraceEvent end = resolve(wait);
+  EXPECT_EQ(end.flags & kRowCancelled, 0);
+  EXPECT_EQ(end.request, start.request);
+  EXPECT_EQ(end.object, 7u);
+  EXPECT_EQ(end.bytes, 100u);
+  EXPECT_EQ(end.offset, 4096);
+  EXPECT_EQ(end.peer, kPeerNone);
+  EXPECT_EQ(end.flags & kRowMessage, 0);
+  Event write = call_event("MPI_File_iwrite", 40);
+  write.object = 7;
+  write.request = kRequest;
+  write.bytes = 64;
+  start = resolve(write);
+  end = resolve(completion("MPI_Wait", 50, kRequest, 0, 0));
+  EXPECT_EQ(end.request, start.request);
+  EXPECT_EQ(end.bytes, 64u);
+}
+
+TEST_F(ResolverTest, OneSidedRequestsRepeatTheirStart) {
+  Event put = message("MPI_Rput", 10, 2, 48, kRequest);
+  put.flags = 0;
+  TraceEvent start = resolve(put);
+  TraceEvent end = resolve(completion("MPI_Wait", 20, kRequest, 1, 999));
+  EXPECT_EQ(end.request, start.request);
+  EXPECT_EQ(end.peer, 2);
+  EXPECT_EQ(end.bytes, 48u);
+  EXPECT_EQ(end.flags & kRowMessage, 0);
+}
+
+TEST_F(ResolverTest, IsendrecvSendsAtItsStartAndReceivesAtItsEnd) {
+  TraceEvent start = resolve(message("MPI_Isendrecv", 10, 3, 16, kRequest));
+  EXPECT_NE(start.flags & kRowMessage, 0);
+  TraceEvent end = resolve(completion("MPI_Wait", 20, kRequest, 0, 24));
+  EXPECT_EQ(end.request, start.request);
+  EXPECT_EQ(end.peer, 0);
+  EXPECT_EQ(end.bytes, 24u);
+  EXPECT_NE(end.flags & kRowMessage, 0);
+}
+
+TEST_F(ResolverTest, FreedActiveRequestIsClosed) {  // (G23)
+  TraceEvent sent = resolve(message("MPI_Isend", 10, 3, 16, kRequest));
+  Event drop = call_event("MPI_Request_free", 20);
+  drop.request = kRequest;
+  EXPECT_EQ(resolve(drop).request, sent.request);
+  EXPECT_EQ(resolve(completion("MPI_Wait", 30, kRequest, kPeerNone, 0)).request, 0u);
 }
 
 TEST_F(ResolverTest, OneHandleForManySendsThatWereCompleteAtOnce) {

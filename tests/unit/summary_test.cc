@@ -111,6 +111,66 @@ TEST(Summary, PersistentRequestsCountAtEachStart) {
   EXPECT_EQ(stats_of(summary, kStart).bytes, 199u);
 }
 
+TEST(Summary, PartsOfStartallCountLikeStarts) {
+  std::vector<v1::CallClass> classes = {v1::CLASS_UNKNOWN, v1::CLASS_START};
+  constexpr uint32_t kStartAll = 1;
+  Summary summary(&classes);
+  TraceEvent call = row_of(kStartAll, 0, kPeerNone, 0);
+  call.object = 0;
+  summary.add(call);
+  TraceEvent part = row_of(kStartAll, 64, 2);
+  part.kind = RowKind::kStartPart;
+  summary.add(part);
+  summary.add(part);
+  EXPECT_EQ(stats_of(summary, kStartAll).count, 1u);
+  EXPECT_EQ(stats_of(summary, kStartAll).bytes, 128u);
+  EXPECT_EQ(summary.peers[2].sent_count, 2u);
+  EXPECT_EQ(summary.peers[2].sent_bytes, 128u);
+  // One of them is cancelled: as if it had never been, in each entry.
+  TraceEvent completion = row_of(kStartAll, 64, 2, kRowCancelled);
+  completion.kind = RowKind::kCompletion;
+  summary.add(completion);
+  EXPECT_EQ(summary.peers[2].sent_count, 1u);
+  for (const auto &[key, stats] : summary.calls) EXPECT_EQ(stats.bytes, key.size_bin == 7 ? 64u : 0u);
+  TraceEvent foreign = row_of(kStartAll, 8, kPeerForeign);
+  foreign.kind = RowKind::kStartPart;
+  summary.add(foreign);
+  EXPECT_EQ(summary.peers.size(), 1u) << "a process of another world is no peer";
+}
+
+TEST(Summary, MpiIoCountsForItsFile) {
+  std::vector<v1::CallClass> classes = {v1::CLASS_UNKNOWN, v1::CLASS_MPI_IO_OPEN, v1::CLASS_MPI_IO_READ,
+                                        v1::CLASS_MPI_IO_WRITE, v1::CLASS_MPI_IO_DATA, v1::CLASS_MPI_IO_METADATA,
+                                        v1::CLASS_MPI_IO_CLOSE};
+  Summary summary(&classes);
+  summary.add(file_row(1, 0));
+  summary.add(file_row(2, 100, 0));
+  summary.add(file_row(2, 100, 100));
+  TraceEvent started = file_row(2, 0, 200);
+  started.request = 5;
+  summary.add(started);
+  EXPECT_EQ(summary.files[1].reads, 2u);
+  started.kind = RowKind::kCompletion;
+  started.bytes = 50;
+  summary.add(started);
+  summary.add(file_row(3, 7));
+  summary.add(file_row(4, 9));
+  summary.add(file_row(5, 0));
+  summary.add(file_row(6, 0));
+  const FileStats &file = summary.files[1];
+  EXPECT_EQ(file.opens, 1u);
+  EXPECT_EQ(file.reads, 3u);
+  EXPECT_EQ(file.bytes_read, 250u);
+  EXPECT_EQ(file.read_ticks, 150u);
+  EXPECT_EQ(file.sequential, 2u);
+  EXPECT_EQ(file.writes, 1u);
+  EXPECT_EQ(file.bytes_written, 7u);
+  EXPECT_EQ(file.metadata, 1u);
+  EXPECT_EQ(file.closes, 1u);
+  EXPECT_EQ(stats_of(summary, 2).bytes, 250u);
+  for (const auto &[key, stats] : summary.calls) EXPECT_EQ(key.object, 0u);
+}
+
 TEST(Summary, SendrecvCountsBothDirections) {
   Summary summary(&kClasses);
   summary.add(row_of(kSendrecv, 10, 1));

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "proto/settings.h"
+#include "tools/model/category.h"
 #include "tools/report/report.h"
 
 namespace slurmscope {
@@ -24,9 +25,10 @@ bool decides_comparability(const std::string &name) {
   return false;
 }
 
-/// Waits, tests and probes happen as often as timing wants; they are no work.
+/// Waits, tests and probes happen as often as timing wants, queries only if asked for; they are no work.
 bool is_work(v1::CallClass c) {
-  return c != v1::CLASS_WAIT && c != v1::CLASS_TEST && c != v1::CLASS_PROBE && c != v1::CLASS_LOCAL && c != v1::CLASS_UNKNOWN;
+  return c != v1::CLASS_WAIT && c != v1::CLASS_TEST && c != v1::CLASS_PROBE && c != v1::CLASS_LOCAL &&
+         c != v1::CLASS_QUERY && c != v1::CLASS_UNKNOWN;
 }
 
 void add_work(const World &world, RunFacts *facts) {
@@ -42,10 +44,10 @@ void add_work(const World &world, RunFacts *facts) {
   double ranks = static_cast<double>(world.ranks.size());
   for (const auto &[name, sum] : sums) {
     if (!is_work(sum.call_class)) continue;
-    bool is_libc = sum.call_class >= v1::CLASS_OPEN;
+    bool is_libc = sum.call_class >= v1::CLASS_OPEN && !is_mpi_io(sum.call_class);
     // A few start-up reads or log lines more or less are no different work.
     if (is_libc && sum.count < 100 && sum.bytes < (1u << 20)) continue;
-    if (sum.call_class >= v1::CLASS_SOCKET_CONNECT) continue;
+    if (is_libc && sum.call_class >= v1::CLASS_SOCKET_CONNECT) continue;
     facts->work[name] = static_cast<double>(sum.count) / ranks;
     if (sum.bytes > 0) facts->work[name + " bytes"] = static_cast<double>(sum.bytes) / ranks;
   }

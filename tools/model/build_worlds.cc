@@ -46,7 +46,8 @@ std::vector<std::vector<RankModel>> split_lives(std::vector<RankModel> ranks) {
 
 /// Whether a loss makes counts and times of calls too small. The time line, samples and peers are others.
 bool loses_calls(const std::string &reason) {
-  for (const char *other : {"stall", "trace limit", "sample", "unnamed peer", "clock went back", "journal", "write error"})
+  for (const char *other : {"stall", "trace limit", "sample", "unnamed peer", "peer in another world", "clock went back",
+                            "journal", "write error"})
     if (reason == other) return false;
   return true;
 }

@@ -54,6 +54,7 @@ using CategoryTimes = std::array<double, kCategoryCount>;
 Category category_of(v1::CallClass call_class);
 /// Communication, setup and local MPI calls; MPI-IO counts as I/O.
 bool is_mpi(v1::CallClass call_class);
+bool is_mpi_io(v1::CallClass call_class);
 /// POSIX, stdio and MPI-IO.
 bool is_io(v1::CallClass call_class);
 

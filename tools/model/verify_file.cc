@@ -11,6 +11,7 @@
 
 #include "proto/error.h"
 #include "proto/zstd_frames.h"
+#include "tools/model/category.h"
 
 namespace slurmscope {
 namespace {
@@ -99,13 +100,11 @@ class Verifier {
   }
 
   void check_object(const Stream &stream, const ProcessRecord &process, uint32_t id, const TraceEvent &row) {
-    // MPI-IO works on files by communicator-like handles of its own: either table may hold the id.
     v1::CallClass c = stream.call_class(row.call);
-    bool is_file = c >= v1::CLASS_OPEN && c <= v1::CLASS_METADATA;
-    bool is_mpi_io = c == v1::CLASS_MPI_IO_DATA || c == v1::CLASS_MPI_IO_METADATA;
-    bool known = (is_file || is_mpi_io) && process.files.count(row.object);
-    known = known || (!is_file && process.communicators.count(row.object));
-    known = known || c >= v1::CLASS_SOCKET_CONNECT || c == v1::CLASS_UNKNOWN;
+    bool is_file = is_io(c);
+    bool known = is_file ? process.files.count(row.object) : process.communicators.count(row.object);
+    known = known || c == v1::CLASS_UNKNOWN ||
+            (c >= v1::CLASS_SOCKET_CONNECT && c <= v1::CLASS_SOCKET_SEND);
     if (!known) undefined(fmt::format("process {}: {} {} is used before its definition", id, is_file ? "file" : "communicator", row.object));
   }
 
