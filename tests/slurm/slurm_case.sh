@@ -63,11 +63,11 @@ lacks() { ! grep -qe "$2" "$1" || fail "'$2' in $1: $(grep -e "$2" "$1" | head -
 # traces DIRECTORY "a.sst b.sst": exactly these.
 traces() { same "traces in $1" "$(cd "$1" 2>/dev/null && echo *.sst)" "$2"; }
 no_traces() { [ ! -e "$1" ] || fail "$1 exists: $(ls "$1")"; }
-# No spool and no drainer may be left on a node. (Its processes are those of its network namespace.)
+# No spool and no drainer may be left on a node.
 nothing_left() {
   local node left
   for node in bm1 bm2 vm1 vm2; do
-    left=$("$tests/cluster" exec "$TEST_CLUSTER" "$node" sh -c 'ls -d /dev/shm/slurmscope-* 2>/dev/null; pgrep --ns $$ --nslist net -lx "sleep|slurmscope-drai"')
+    left=$("$tests/cluster" exec "$TEST_CLUSTER" "$node" sh -c 'ls -d /dev/shm/slurmscope-* 2>/dev/null; pgrep -lx sleep; pgrep -lx slurmscope-drai')
     [ -z "$left" ] || fail "left on $node: $left"
   done
 }
