@@ -69,6 +69,15 @@ int64_t ClockMap::realtime_ns(uint64_t ticks) const {
   return sum(monotonic, sum(before, rounded(moved)));
 }
 
+int64_t ClockMap::steady_ns(uint64_t ticks) const {
+  int64_t monotonic = monotonic_ns(ticks);
+  return anchors_.empty() ? monotonic : sum(monotonic, difference(anchors_[0].realtime, anchors_[0].monotonic));
+}
+
+std::pair<uint64_t, uint64_t> ClockMap::span() const {
+  return anchors_.empty() ? std::pair<uint64_t, uint64_t>{} : std::pair{anchors_.front().ticks, anchors_.back().ticks};
+}
+
 double ClockMap::seconds(double ticks) const {
   if (anchors_.size() >= 2)
     return ticks * (static_cast<double>(difference(anchors_.back().monotonic, anchors_.front().monotonic)) /

@@ -21,6 +21,10 @@ class ClockMap {
   /// CLOCK_REALTIME / CLOCK_MONOTONIC of the node, ns.
   int64_t realtime_ns(uint64_t ticks) const;
   int64_t monotonic_ns(uint64_t ticks) const;
+  /// CLOCK_REALTIME as it would read had nobody set it since the first anchor: what messages are compared by.
+  int64_t steady_ns(uint64_t ticks) const;
+  /// Ticks of the first and the last anchor; 0 without any.
+  std::pair<uint64_t, uint64_t> span() const;
   /// Length of `ticks` in seconds at the mean rate over all anchors (for sums of durations).
   double seconds(double ticks) const;
   /// Largest step between realtime and monotonic over the run, ns (clock set, VM resume); 0 = none.

@@ -123,7 +123,10 @@ struct ProcessFile {
   uint64_t pid_namespace;           // inode of /proc/self/ns/pid
   uint64_t start_time;              // field 22 of /proc/self/stat: tells a recycled pid
   ClockKind clock;
-  uint32_t reserved;
+  uint32_t clock_error_ns;          // how far apart the two readings below may be
+  // Read together at attach: tell a process in a time namespace of its own (CLOCK_REALTIME has none).
+  uint64_t time_namespace;          // inode of /proc/self/ns/time; 0 = unknown
+  int64_t attach_monotonic_ns, attach_realtime_ns;
   uint64_t load_ticks;              // when the preload was loaded
   uint64_t attach_ticks;            // when this file was made
   // MPI identity, valid once mpi_ready is 1 (set after MPI_Init* returned, release order).

@@ -25,7 +25,7 @@ CommandBody prepare_report(CLI::App *app) {
   app->add_flag("--force-output", options->force, "replace files that exist");
   return [options] {
     options->json.settle(&options->runs);
-    RunModel run = load_run(options->runs, options->step);
+    RunModel run = load_run(options->runs, options->step, true);
     if (!options->csv.empty()) {
       Page page = make_report(run, {true});
       std::filesystem::create_directories(options->csv);

@@ -5,16 +5,24 @@ libslurmscope_tools_la_SOURCES = \
   tools/model/build_worlds.cc \
   tools/model/call_sites.cc tools/model/call_sites.h \
   tools/model/category.cc tools/model/category.h \
+  tools/model/clock_bounds.cc tools/model/clock_bounds.h \
+  tools/model/clock_offsets.cc tools/model/clock_offsets.h \
+  tools/model/largest_gaps.cc tools/model/largest_gaps.h \
   tools/model/load_run.cc tools/model/load_run.h \
+  tools/model/match_messages.cc tools/model/match_messages.h \
   tools/model/rank.cc tools/model/rank.h \
+  tools/model/read_events.cc tools/model/read_events.h \
   tools/model/run.h \
   tools/model/statistics.cc tools/model/statistics.h \
   tools/model/stream.cc tools/model/stream.h \
+  tools/model/synchronising_calls.cc tools/model/synchronising_calls.h \
   tools/model/symbols.cc tools/model/symbols.h \
   tools/model/verify_file.cc tools/model/verify_file.h \
-  tools/export/exporters.h tools/export/machine_table.cc tools/export/text_table.cc tools/export/text_values.cc \
-  tools/report/report.h tools/report/report_facts.cc tools/report/report_json.cc tools/report/report_page.cc \
-  tools/report/report_sites.cc tools/report/report_tables.cc \
+  tools/model/wrapped_time.h \
+  tools/export/event_text.cc tools/export/event_text.h tools/export/exporters.h \
+  tools/export/machine_table.cc tools/export/text_table.cc tools/export/text_values.cc \
+  tools/report/report.h tools/report/clock_tables.cc tools/report/report_facts.cc tools/report/report_json.cc \
+  tools/report/report_page.cc tools/report/report_sites.cc tools/report/report_tables.cc \
   tools/compare/compare_json.cc tools/compare/compare_page.cc tools/compare/comparison.cc tools/compare/comparison.h \
   tools/compare/expression.cc tools/compare/expression.h tools/compare/gates.cc \
   tools/compare/run_facts.cc tools/compare/run_facts.h \

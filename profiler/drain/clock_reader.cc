@@ -1,6 +1,7 @@
 // See clock_reader.h.
 #include "profiler/drain/clock_reader.h"
 
+#include <sys/stat.h>
 #include <time.h>
 #include <x86intrin.h>
 
@@ -32,6 +33,24 @@ ClockAnchor read_anchor() {
     if (i == 0 || width < best.width) best = {before + width / 2, width, first + (second - first) / 2, wall};
   }
   return best;
+}
+
+ClockShift read_clock_shift(const ProcessFile &process) {
+  struct stat status;
+  if (process.time_namespace == 0 || stat("/proc/self/ns/time", &status) != 0 || status.st_ino == process.time_namespace) return {};
+  ClockAnchor anchor{};
+  int64_t error = 0;
+  for (int i = 0; i < 7; i++) {
+    int64_t first = read_ns(CLOCK_MONOTONIC), wall = read_ns(CLOCK_REALTIME), second = read_ns(CLOCK_MONOTONIC);
+    if (i != 0 && second - first >= error) continue;
+    error = second - first;
+    anchor.monotonic = first + (second - first) / 2;
+    anchor.realtime = wall;
+  }
+  // What the process says is not trusted: the difference wraps instead of overflowing.
+  auto theirs = static_cast<uint64_t>(process.attach_monotonic_ns) - static_cast<uint64_t>(process.attach_realtime_ns);
+  auto ours = static_cast<uint64_t>(anchor.monotonic) - static_cast<uint64_t>(anchor.realtime);
+  return {static_cast<int64_t>(theirs - ours), uint64_t{process.clock_error_ns} + static_cast<uint64_t>(error / 2) + 1};
 }
 
 void add_anchor(const ClockAnchor &anchor, ClockKind clock, v1::ClockAnchors *to) {

@@ -40,7 +40,7 @@ void LossCounts::set(const std::string &reason, uint64_t count, uint64_t ticks) 
 void LossCounts::add(const std::string &reason, uint64_t count) { now[reason].count += count; }
 
 FollowedProcess::FollowedProcess(uint32_t id, std::string name, const ProcessFile &file, const CallRoles *roles)
-    : resolver(id, roles), summary(&roles->classes), watch(file.pid, file.start_time, file.pid_namespace), id_(id),
+    : resolver(id, roles), summary(&roles->classes), watch(file.pid, file.start_time, file.pid_namespace, file.time_namespace), id_(id),
       name_(std::move(name)), file_(std::make_unique<ProcessFile>()) {
   update(file);
   build_id_ = read_build_id(watch.is_visible() ? "/proc/" + std::to_string(file.pid) + "/exe" : file_->exe);
@@ -56,6 +56,12 @@ bool FollowedProcess::update(const ProcessFile &file) {
     refresh_modules();
   }
   return true;
+}
+
+void FollowedProcess::set_clock_shift(const ClockShift &shift) {
+  clock_shift_ = shift;
+  tick_shift_ = file_->clock == ClockKind::kMonotonic ? static_cast<uint64_t>(shift.ns) : 0;
+  resolver.set_clock_shift(tick_shift_);
 }
 
 bool FollowedProcess::take_wait_status() {
@@ -81,8 +87,10 @@ v1::Packet FollowedProcess::process_packet() const {
   process->set_cpu_mask(utf8_text(file.cpu_mask));
   add_texts(file.environment, file.environment_size, process->mutable_environment());
   process->set_build_id(build_id_);
-  process->set_load_ticks(file.load_ticks);
-  process->set_attach_ticks(file.attach_ticks);
+  process->set_load_ticks(node_ticks(file.load_ticks));
+  process->set_attach_ticks(node_ticks(file.attach_ticks));
+  process->set_monotonic_shift_ns(clock_shift_.ns);
+  process->set_monotonic_shift_error_ns(clock_shift_.error_ns);
   if (file.slurm_procid >= 0) process->set_slurm_procid(file.slurm_procid);
   if (file.mpi_ready.load(std::memory_order_relaxed) != 0) {
     process->set_world_rank(file.world_rank);
@@ -92,11 +100,11 @@ v1::Packet FollowedProcess::process_packet() const {
     if (file.local_size >= 0) process->set_local_size(file.local_size);
     process->set_mpi_library(utf8_text(file.mpi_library));
     process->set_world_id(utf8_text(file.world_id));
-    process->set_init_start_ticks(file.init_start);
-    process->set_init_end_ticks(file.init_end);
+    process->set_init_start_ticks(node_ticks(file.init_start));
+    process->set_init_end_ticks(node_ticks(file.init_end));
   }
-  if (uint64_t ticks = file.finalize_start.load(std::memory_order_relaxed)) process->set_finalize_start_ticks(ticks);
-  if (uint64_t ticks = file.finalize_end.load(std::memory_order_relaxed)) process->set_finalize_end_ticks(ticks);
+  if (uint64_t ticks = file.finalize_start.load(std::memory_order_relaxed)) process->set_finalize_start_ticks(node_ticks(ticks));
+  if (uint64_t ticks = file.finalize_end.load(std::memory_order_relaxed)) process->set_finalize_end_ticks(node_ticks(ticks));
   process->set_exited(file.exited.load(std::memory_order_relaxed) != 0);
   process->set_early_io_calls(file.early_io_calls.load(std::memory_order_relaxed));
   process->set_early_io_bytes(file.early_io_bytes.load(std::memory_order_relaxed));

@@ -14,6 +14,7 @@
 
 #include "proto/ring.h"
 #include "proto/summary.h"
+#include "profiler/drain/clock_reader.h"
 #include "profiler/drain/modules.h"
 #include "profiler/drain/process_watch.h"
 #include "profiler/drain/resolver.h"
@@ -58,6 +59,12 @@ class FollowedProcess {
   const ProcessFile &file() const { return *file_; }
   /// Takes what is new in the process's file; true if it changed.
   bool update(const ProcessFile &file);
+
+  /// The process lives in another time namespace. Before anything of its rings is taken.
+  void set_clock_shift(const ClockShift &shift);
+  /// Of the process's clock to the node's, which is the drainer's; 0 (did not happen) stays. The TSC is the same in
+  /// all namespaces.
+  uint64_t node_ticks(uint64_t own) const { return own == 0 ? 0 : own - tick_shift_; }
 
   /// One record of a definition ring. Returns false if it was malformed.
   bool define(const DefinitionHeader *record, FollowedRing *ring);
@@ -110,6 +117,8 @@ class FollowedProcess {
   uint32_t id_;
   std::string name_;
   std::unique_ptr<ProcessFile> file_;
+  ClockShift clock_shift_;
+  uint64_t tick_shift_ = 0;
   std::string build_id_;
   ModuleList modules_;
   uint64_t modules_read_ns_ = 0;

@@ -47,7 +47,15 @@ bool Follower::add_process(const std::string &name, bool is_replayed) {
   process->refresh_modules();
   by_name_[name] = process.get();
   known_.insert(name);
-  if (!is_replayed) journal_->add(Journal::Kind::kProcess, name);
+  if (!is_replayed) {
+    journal_->add(Journal::Kind::kProcess, name);
+    // A successor must not measure again: the wall clock may have been set by then.
+    if (ClockShift shift = read_clock_shift(file); shift.error_ns != 0) {
+      struct { uint32_t id, zero; ClockShift shift; } record{process->id(), 0, shift};
+      journal_->add(Journal::Kind::kClockShift, {reinterpret_cast<const char *>(&record), sizeof record});
+      process->set_clock_shift(shift);
+    }
+  }
   processes_.push_back(std::move(process));
   update_world(processes_.back().get());
   return true;
@@ -84,6 +92,12 @@ void Follower::replay(Journal::Kind kind, std::string_view content) {
     add_process(name, true);
   } else if (kind == Journal::Kind::kRing && parse_ring_name(name) && !known_.contains(name)) {
     add_ring(name, true);
+  } else if (kind == Journal::Kind::kClockShift && content.size() == 8 + sizeof(ClockShift)) {
+    uint32_t id;
+    ClockShift shift;
+    std::memcpy(&id, content.data(), sizeof id);
+    std::memcpy(&shift, content.data() + 8, sizeof shift);
+    if (FollowedProcess *process = find_process(id)) process->set_clock_shift(shift);
   } else if (kind == Journal::Kind::kDefinition && content.size() >= 8 + sizeof(DefinitionHeader)) {
     uint32_t index;
     std::memcpy(&index, content.data(), sizeof index);

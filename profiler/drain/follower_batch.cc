@@ -45,6 +45,8 @@ uint64_t Follower::take_group(FollowedProcess *process, FollowedRing *ring, bool
   uint64_t position = view.position(), taken = 0;
   while (position != ring->head) {
     Event event = view.event(position);
+    event.start = process->node_ticks(event.start);
+    event.end = process->node_ticks(event.end);
     if (taken != 0 && is_whole_event(event.kind) && (event.end > until || taken >= limit)) break;
     TraceEvent row = process->resolver.resolve(event, &ring->context);
     process->summary.add(row);
@@ -79,7 +81,8 @@ uint64_t Follower::take_events(FollowedProcess *process, bool keeps_rows, bool i
   uint64_t horizon = is_pressed ? UINT64_MAX : process->horizon;
   using Next = std::pair<uint64_t, size_t>;
   std::priority_queue<Next, std::vector<Next>, std::greater<>> queue;
-  for (size_t i = 0; i < active.size(); i++) queue.push({active[i]->view->end_ticks(active[i]->view->position()), i});
+  auto next_end = [process](FollowedRing *ring) { return process->node_ticks(ring->view->end_ticks(ring->view->position())); };
+  for (size_t i = 0; i < active.size(); i++) queue.push({next_end(active[i]), i});
   uint64_t taken = 0;
   while (!queue.empty() && taken < limit) {
     auto [end, index] = queue.top();
@@ -88,7 +91,7 @@ uint64_t Follower::take_events(FollowedProcess *process, bool keeps_rows, bool i
     FollowedRing *ring = active[index];
     uint64_t until = std::min(horizon, queue.empty() ? UINT64_MAX : queue.top().first);
     taken += take_group(process, ring, keeps_rows, until, limit - taken);
-    if (ring->view->position() != ring->head) queue.push({ring->view->end_ticks(ring->view->position()), index});
+    if (ring->view->position() != ring->head) queue.push({next_end(ring), index});
   }
   return taken;
 }

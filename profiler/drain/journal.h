@@ -19,6 +19,7 @@ class Journal {
     kStream = 1,      // 8 bytes: stream id
     kProcess = 2,     // name of a process file that was found
     kRing = 3,        // name of a ring file that was found
+    kClockShift = 5,  // id of a process (4 bytes), 4 bytes of 0, ClockShift
     kDefinition = 4,  // index of the ring (4 bytes, in order of kRing), 4 bytes of 0, then the record
   };
   explicit Journal(const Spool *spool) : spool_(spool) {}

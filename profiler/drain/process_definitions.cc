@@ -91,6 +91,7 @@ void FollowedProcess::define_note(const DefinitionHeader *record) {
   NoteDefinition note;
   std::string_view text;
   if (!copy_record(record, &note) || !text_behind<NoteDefinition>(record, note.text_size, &text)) return;
+  note.time = node_ticks(note.time);
   std::string clean = utf8_text(text);
   if (!notes_.insert({note.time, clean}).second) return;
   constexpr std::string_view kCounterPrefix = "counter ";
@@ -141,6 +142,7 @@ void FollowedProcess::define_counter_set() {
 void FollowedProcess::define_thread(const DefinitionHeader *record, FollowedRing *ring) {
   ThreadDefinition thread;
   if (!copy_record(record, &thread)) return;
+  thread.time = node_ticks(thread.time);
   for (const FollowedRing::Use &use : ring->uses)
     if (use.from == thread.time) return;
   ring->uses.push_back({thread.time, ++thread_count_});
@@ -191,6 +193,7 @@ void FollowedProcess::sample(const DefinitionHeader *record, FollowedRing *ring)
   if (record->kind == DefinitionKind::kCounterSample) {
     CounterSample sample;
     if (!copy_record(record, &sample)) return;
+    sample.time = node_ticks(sample.time);
     auto values = values_behind<CounterSample, int64_t>(record, sample.count);
     if (values == nullptr || sample.count == 0) return;
     uint32_t thread = ring->thread_at(sample.time);
@@ -210,6 +213,7 @@ void FollowedProcess::sample(const DefinitionHeader *record, FollowedRing *ring)
   } else if (record->kind == DefinitionKind::kStackSample) {
     StackSample sample;
     if (!copy_record(record, &sample)) return;
+    sample.time = node_ticks(sample.time);
     auto addresses = values_behind<StackSample, uint64_t>(record, sample.depth);
     if (addresses == nullptr) return;
     uint32_t thread = ring->thread_at(sample.time);

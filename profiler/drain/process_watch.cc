@@ -33,9 +33,10 @@ std::string read_stat(uint32_t pid) {
   return size > 0 ? std::string(text, static_cast<size_t>(size)) : "";
 }
 
-uint64_t own_pid_namespace() {
+/// Whether we live in the namespace `kind` with inode `inode`, as far as can be told.
+bool is_own_namespace(const char *kind, uint64_t inode) {
   struct stat status;
-  return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+  return inode == 0 || stat((std::string("/proc/self/ns/") + kind).c_str(), &status) != 0 || status.st_ino == inode;
 }
 
 }  // namespace
@@ -53,12 +54,13 @@ std::string process_stat_field(uint32_t pid, int number) {
 
 uint64_t process_start_time(uint32_t pid) { return std::strtoull(process_stat_field(pid, 22).c_str(), nullptr, 10); }
 
-ProcessWatch::ProcessWatch(uint32_t pid, uint64_t start_time, uint64_t pid_namespace) : pid_(pid), start_time_(start_time) {
-  uint64_t own = own_pid_namespace();
-  is_visible_ = own == 0 || pid_namespace == 0 || own == pid_namespace;
+ProcessWatch::ProcessWatch(uint32_t pid, uint64_t start_time, uint64_t pid_namespace, uint64_t time_namespace)
+    : pid_(pid), start_time_(start_time) {
+  is_visible_ = is_own_namespace("pid", pid_namespace);
   if (!is_visible_) return;
   pidfd_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
   uint64_t now = process_start_time(pid);
+  if (!is_own_namespace("time", time_namespace)) start_time_ = start_time = now;
   if (now == 0 || (start_time != 0 && now != start_time)) {
     is_gone_ = true;  // the number is free, or somebody else's
     pidfd_ = Descriptor();

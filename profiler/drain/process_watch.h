@@ -15,8 +15,9 @@ namespace slurmscope {
 class ProcessWatch {
  public:
   ProcessWatch() = default;
-  /// `start_time` is field 22 of the process's /proc/<pid>/stat, `pid_namespace` the inode it knows itself in.
-  ProcessWatch(uint32_t pid, uint64_t start_time, uint64_t pid_namespace);
+  /// `start_time` is field 22 of the process's /proc/<pid>/stat as it read it itself, the namespaces are the inodes it
+  /// knows itself in (0 = unknown). In another time namespace start times are other numbers: not compared.
+  ProcessWatch(uint32_t pid, uint64_t start_time, uint64_t pid_namespace, uint64_t time_namespace);
 
   /// False once it has ended (also as a zombie). True if that cannot be told from here.
   bool is_alive();

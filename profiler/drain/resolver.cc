@@ -109,6 +109,7 @@ bool Resolver::define_communicator(const DefinitionHeader *record, v1::Packet *p
   CommunicatorDefinition definition;
   if (record->size < sizeof definition) return false;
   std::memcpy(static_cast<void *>(&definition), record, sizeof definition);
+  if (definition.time != 0) definition.time -= clock_shift_;
   cached_ = nullptr;
   std::vector<Validity> &generations = handles_[definition.handle];
   auto after = std::upper_bound(generations.begin(), generations.end(), definition.time,

@@ -57,6 +57,8 @@ class Resolver {
   struct RingContext { uint32_t last_site = 0; };
   TraceEvent resolve(const Event &event, RingContext *ring);
 
+  /// What is taken from the times in definitions: the events are in the node's time already.
+  void set_clock_shift(uint64_t ticks) { clock_shift_ = ticks; }
   /// Messages whose peer could not be named, or is a process of another MPI_COMM_WORLD; rows whose end was
   /// before their start.
   uint64_t unresolved() const { return unresolved_; }
@@ -117,7 +119,7 @@ class Resolver {
   std::unordered_map<uint64_t, Persistent> persistent_;
   std::unordered_map<uint64_t, uint32_t> messages_;  // matched message -> communicator of the probe
   uint64_t next_request_ = 1;
-  uint64_t unresolved_ = 0, foreign_ = 0, clamped_ = 0;
+  uint64_t unresolved_ = 0, foreign_ = 0, clamped_ = 0, clock_shift_ = 0;
 };
 
 }  // namespace slurmscope

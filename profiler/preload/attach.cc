@@ -215,7 +215,7 @@ ThreadRecorder *make_thread(ThreadLocal *self, bool populate) {
 bool make_process() {
   ProcessState &process = process_state;
   process.pid = raw::getpid();
-  process.recorder.uses_tsc = has_usable_tsc();
+  process.recorder.uses_tsc = library_state.settings.tsc != 0 && has_usable_tsc();
   ProcessFile *file = make_process_file(&process.number);
   if (file == nullptr) return false;
   file->magic = kProcessMagic;

@@ -128,6 +128,24 @@ void read_environment(ProcessFile *file) {
   }
 }
 
+int64_t read_ns(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+// The tightest of a few: the wall clock between two readings of the monotonic one.
+void read_clocks(ProcessFile *file) {
+  for (int i = 0; i < 7; i++) {
+    int64_t before = read_ns(CLOCK_MONOTONIC), wall = read_ns(CLOCK_REALTIME), after = read_ns(CLOCK_MONOTONIC);
+    auto error = static_cast<uint32_t>((after - before) / 2 + 1);
+    if (i != 0 && error >= file->clock_error_ns) continue;
+    file->clock_error_ns = error;
+    file->attach_monotonic_ns = before + (after - before) / 2;
+    file->attach_realtime_ns = wall;
+  }
+}
+
 // Field 22 of /proc/self/stat, counted from behind the command's closing parenthesis (field 2).
 uint64_t read_start_time() {
   char text[1024];
@@ -182,6 +200,8 @@ void describe_process(ProcessFile *file) {
   file->pid = process_state.pid;
   file->parent_pid = raw::getppid();
   file->pid_namespace = raw::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+  file->time_namespace = raw::stat("/proc/self/ns/time", &status) == 0 ? status.st_ino : 0;
+  read_clocks(file);
   file->start_time = read_start_time();
   file->world_rank = file->world_size = -1;
   file->local_rank = file->local_size = file->slurm_procid = file->slurm_stepid = -1;

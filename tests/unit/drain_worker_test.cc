@@ -141,6 +141,56 @@ TEST(DrainWorker, SummaryModeWritesNoRows) {
 }
 
 // Rings wrap many times while the drainer follows; the producer waits for room as the real one does.
+// (H2) A process in a time namespace of its own, 5000 s ahead: its times become the drainer's, and a successor of
+// the drainer goes on with the same shift although the wall clock was set meanwhile.
+TEST(DrainWorker, ATimeNamespaceIsSeenThrough) {
+  constexpr uint64_t kAhead = 5'000'000'000'000;
+  auto wall = [] {
+    timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+  };
+  SpoolMaker maker;
+  auto pid = static_cast<uint32_t>(getpid());
+  uint64_t start = monotonic_ns();
+  Rank zero{maker.add_process(pid, 0, 0, 2, 2), maker.add_ring(pid, 0, 0, 1024, false)};
+  zero.ring->define(thread_record(start + kAhead, pid, true));
+  zero.ring->define(communicator_record(start + kAhead, kWorld, 0, {0, 1}));
+  zero.process->time_namespace = 1;  // nobody's: inodes of namespaces are large
+  zero.process->start_time += 500'000;  // as it reads it there
+  zero.process->attach_ticks = start + kAhead;
+  zero.process->attach_monotonic_ns = static_cast<int64_t>(monotonic_ns() + kAhead);
+  zero.process->attach_realtime_ns = wall();
+  zero.process->clock_error_ns = 1'000'000;  // what this thread may be interrupted for between the two
+  zero.ring->push(send_event(start + kAhead + 1000, 1, 8));
+  Spool spool(maker.path());
+  {
+    // Killed once it has written something.
+    DrainWorker worker(&spool, {});
+    for (int i = 0; i < 600 && file_bytes(maker.trace()).empty(); i++) {
+      worker.round();
+      worker.wait(50);
+    }
+  }
+  zero.process->attach_realtime_ns += 30'000'000'000;
+  zero.ring->push(send_event(start + kAhead + 2000, 1, 8));
+  EXPECT_EQ(run_to_end(maker), "");
+
+  DrainedTrace trace(maker.trace());
+  v1::Process process = trace.process(1);
+  constexpr double kTolerance = 2e9;  // the test, not the method, may be interrupted between its readings
+  EXPECT_NEAR(static_cast<double>(process.monotonic_shift_ns()), static_cast<double>(kAhead), kTolerance);
+  EXPECT_GE(process.monotonic_shift_error_ns(), 1'000'000u);
+  EXPECT_FALSE(process.has_end_ticks()) << "it lives, although its start time is another number here";
+  auto rows = trace.back.rows[{1, 1}];
+  ASSERT_EQ(rows.size(), 2u);
+  uint64_t shift = static_cast<uint64_t>(process.monotonic_shift_ns());
+  EXPECT_EQ(rows[0].start, start + kAhead + 1000 - shift);
+  EXPECT_EQ(rows[1].start, start + kAhead + 2000 - shift) << "the same shift after a restart";
+  EXPECT_EQ(process.attach_ticks(), start + kAhead - shift);
+  EXPECT_EQ(rows[0].peer, 1) << "the communicator is known at that time";
+}
+
 TEST(DrainWorker, FollowsAWrappingRing) {
   SpoolMaker maker;
   Rank rank = add_rank(&maker, 0, 0, 64);
@@ -311,7 +361,7 @@ TEST(ProcessWatch, TellsHowStrangersEnded) {
       _exit(0);
     }
     auto pid = static_cast<uint32_t>(child);
-    ProcessWatch watch(pid, process_start_time(pid), 0);
+    ProcessWatch watch(pid, process_start_time(pid), 0, 0);
     EXPECT_TRUE(watch.is_alive());
     std::string source;
     EXPECT_FALSE(watch.wait_status(&source));
@@ -328,8 +378,9 @@ TEST(ProcessWatch, TellsHowStrangersEnded) {
     waitpid(child, nullptr, 0);
   }
   auto own = static_cast<uint32_t>(getpid());
-  EXPECT_FALSE(ProcessWatch(own, process_start_time(own) + 1, 0).is_alive()) << "a number that was used again";
-  EXPECT_TRUE(ProcessWatch(own, 1, 1).is_alive()) << "another namespace: cannot be told";
+  EXPECT_FALSE(ProcessWatch(own, process_start_time(own) + 1, 0, 0).is_alive()) << "a number that was used again";
+  EXPECT_TRUE(ProcessWatch(own, 1, 1, 0).is_alive()) << "another namespace: cannot be told";
+  EXPECT_TRUE(ProcessWatch(own, 1, 0, 1).is_alive()) << "another time namespace: other start times";
 }
 
 // (G18) What a rank had summed up of its polls when it was killed is in the trace, once.

@@ -390,6 +390,7 @@ TEST_F(ResolverTest, MalformedDefinitions) {
     EXPECT_FALSE(define(record)) << size;
   }
   EXPECT_FALSE(define(communicator_record(5, kSub, 0, {0, -7})));
+  // (H1) An end before the start is no huge duration: clamped and counted.
   Event event = message("MPI_Send", 30, 0, 8);
   event.end = 3;
   event.call = 60000;

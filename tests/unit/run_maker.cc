@@ -122,11 +122,12 @@ std::string RunMaker::bytes(bool with_end) const {
   for (uint64_t ticks : {uint64_t{1}, uint64_t{1000000001}, uint64_t{3000000001}}) {
     anchors.add_ticks(ticks);
     anchors.add_monotonic_ns(static_cast<int64_t>(ticks));
-    anchors.add_realtime_ns(kRealtime + options_.start_shift_ns + options_.clock_shift_ns + static_cast<int64_t>(ticks));
+    int64_t step = ticks > 1000000001 ? options_.realtime_step_ns : 0;
+    anchors.add_realtime_ns(kRealtime + options_.start_shift_ns + options_.clock_shift_ns + static_cast<int64_t>(ticks) + step);
     anchors.add_width_ticks(10);
   }
   put();
-  if (options_.clock_shift_ns != 0) {
+  if (options_.clock_shift_ns != 0 && options_.offset_is_known) {
     packet.mutable_clock_offset()->set_ticks(1);
     packet.mutable_clock_offset()->set_offset_ns(-options_.clock_shift_ns);
     packet.mutable_clock_offset()->set_error_ns(100);

@@ -30,6 +30,8 @@ class RunMaker {
     uint64_t stream_id = 1;
     uint32_t tasks = 1;
     int64_t clock_shift_ns = 0;   // of this node's realtime, with a ClockOffset that corrects it
+    bool offset_is_known = true;  // false: without the ClockOffset
+    int64_t realtime_step_ns = 0; // the wall clock is set by this between the second and the third anchor
     int64_t start_shift_ns = 0;   // when the run started
     std::string settings = "trace";
     std::vector<std::string> arguments = {"in.melt"};

@@ -2,9 +2,13 @@
 if HAVE_GTEST
 check_PROGRAMS += tools_test
 tools_test_SOURCES = \
+  tests/unit/clock_offsets_test.cc \
   tests/unit/comparison_test.cc \
   tests/unit/damage_test.cc \
   tests/unit/exporters_test.cc \
+  tests/unit/largest_gaps_test.cc \
+  tests/unit/match_messages_test.cc \
+  tests/unit/read_events_test.cc \
   tests/unit/run_maker.cc tests/unit/run_maker.h \
   tests/unit/run_model_test.cc \
   tests/unit/statistics_test.cc

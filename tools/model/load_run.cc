@@ -11,6 +11,7 @@
 
 #include "proto/error.h"
 #include "proto/settings.h"
+#include "tools/model/read_events.h"
 
 namespace slurmscope {
 namespace fs = std::filesystem;
@@ -127,7 +128,7 @@ std::vector<std::string> find_runs(const std::vector<std::string> &names) {
   return unique;
 }
 
-RunModel load_run(const std::vector<std::string> &names, const std::string &step) {
+RunModel load_run(const std::vector<std::string> &names, const std::string &step, bool wants_events) {
   RunModel run;
   std::vector<std::string> files;
   if (names.empty()) {
@@ -173,6 +174,7 @@ RunModel load_run(const std::vector<std::string> &names, const std::string &step
                                 file.damage.offset, file.damage.reason));
     throw Error(fmt::format("{}: holds no process: nothing was recorded", run.path));
   }
+  read_events(&run, wants_events);
   if (!step.empty()) {
     std::string known;
     auto matches = [&](const World &world) {

@@ -10,8 +10,9 @@ namespace slurmscope {
 
 /// Loads one run. `names`: none = the newest run folder in the current directory; one = a run folder, a
 /// file or a Slurm job id; several = files of one run. `step` selects a world by its label ("" = the
-/// largest MPI world). Throws Error naming what was looked for and where.
-RunModel load_run(const std::vector<std::string> &names, const std::string &step);
+/// largest MPI world). With `wants_events`, or if several nodes' clocks have to be compared, the events are read as
+/// well. Throws Error naming what was looked for and where.
+RunModel load_run(const std::vector<std::string> &names, const std::string &step, bool wants_events = false);
 
 /// Expands each name to the runs it stands for: a folder that holds runs stands for all of them.
 /// Sorted by path within one name.

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "tools/model/category.h"
+#include "tools/model/largest_gaps.h"
+#include "tools/model/match_messages.h"
 #include "tools/model/stream.h"
 
 namespace slurmscope {
@@ -70,6 +72,7 @@ struct RankModel {
   std::vector<CounterValue> counters;
   std::optional<int> wait_status;
   bool init_seen = false, finalize_seen = false, still_open = false;
+  std::optional<LargestGaps> gaps;    // from the events
 };
 
 struct LossModel {
@@ -91,6 +94,29 @@ struct NoteModel {
   std::optional<int> rank;
 };
 
+/// How the clock of a stream (a node) stands to that of rank 0's node.
+struct ClockModel {
+  const Stream *stream = nullptr;
+  enum class Method { kReference, kMessages, kMeasured, kWallClock } method = Method::kWallClock;
+  std::string via;            // host that it was compared with
+  uint64_t pairs = 0;         // messages and collectives compared
+  bool is_one_way = false;    // messages went in one direction only: they say no offset
+  // What must be added to the node's time; the error is infinite if nobody knows it.
+  double start_offset_ns = 0, start_error_ns = 0, end_offset_ns = 0, end_error_ns = 0, drift_ppm = 0;
+  struct Step { int64_t at_ns; double size_ns; };  // time of the reference; 0 = size not known
+  std::vector<Step> steps;
+};
+
+/// Messages between two clocks, or within one.
+struct ClockPairModel {
+  std::string a, b;
+  uint64_t a_to_b = 0, b_to_a = 0;
+  // Smallest arrival minus departure on the common time line.
+  std::optional<double> least_a_to_b_ns, least_b_to_a_ns;
+  double error_ns = 0;        // of that; infinite if not known
+  double excess_ns = 0;       // by how much a latency is below -error: no offset explains these messages
+};
+
 /// Ranks that form one MPI_COMM_WORLD, or the processes of a step without MPI.
 struct World {
   std::string label;          // "0", "batch", "0.restart1", "batch/2" (second world of that step)
@@ -107,6 +133,9 @@ struct World {
   std::vector<LossModel> losses;
   std::vector<NoteModel> notes;
   std::vector<std::string> hosts;  // of the ranks, sorted
+  std::vector<ClockModel> clocks;  // one per stream, the reference first
+  std::vector<ClockPairModel> clock_pairs;
+  std::optional<MessageCounts> messages;  // from the events
   bool complete() const { return is_mpi ? static_cast<int>(ranks.size()) == size : true; }
   std::vector<int> missing_ranks() const;
   std::string mpi_library() const;

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "proto/error.h"
+#include "tools/model/wrapped_time.h"
 
 namespace slurmscope {
 
@@ -53,11 +54,16 @@ int64_t Stream::offset_ns(uint64_t ticks) const {
   return before->second.first + std::llround(part * step);
 }
 
-int64_t Stream::common_realtime_ns(uint64_t ticks) const { return clock.realtime_ns(ticks) + offset_ns(ticks); }
+int64_t Stream::common_realtime_ns(uint64_t ticks) const {
+  if (!solved.is_solved) return clock.realtime_ns(ticks) + offset_ns(ticks);
+  int64_t own = clock.steady_ns(ticks);
+  return moved_time(own, solved.at(own).first);
+}
 
 uint64_t Stream::largest_offset_error_ns() const {
   uint64_t largest = 0;
   for (auto &[ticks, offset] : offsets) largest = std::max(largest, offset.second);
+  for (const OffsetSample &sample : solved.samples) largest = std::max(largest, static_cast<uint64_t>(std::min(sample.error_ns, 1e18)));
   return largest;
 }
 

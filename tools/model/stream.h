@@ -16,6 +16,7 @@
 #include "proto/slurmscope.pb.h"
 #include "proto/summary.h"
 #include "proto/trace_reader.h"
+#include "tools/model/clock_offsets.h"
 
 namespace slurmscope {
 
@@ -55,6 +56,7 @@ struct Stream {
   v1::Node node;
   ClockMap clock;
   std::map<uint64_t, std::pair<int64_t, uint64_t>> offsets;  // ticks -> offset to rank 0's node, error (ns)
+  SolvedClock solved;                     // the same from the run's own messages (read_events)
   std::vector<std::string> call_names;
   std::vector<v1::CallClass> call_classes;  // Summary holds a pointer to it
   std::map<uint32_t, ProcessRecord> processes;
@@ -68,8 +70,9 @@ struct Stream {
   std::string call_name(uint32_t call) const;
   v1::CallClass call_class(uint32_t call) const;
   std::string host() const;
-  /// CLOCK_REALTIME of rank 0's node as far as offsets were measured.
+  /// CLOCK_REALTIME of rank 0's node as far as offsets are known.
   int64_t common_realtime_ns(uint64_t ticks) const;
+  bool has_known_offset() const { return solved.is_solved || !offsets.empty(); }
   int64_t offset_ns(uint64_t ticks) const;
   uint64_t largest_offset_error_ns() const;
 };

@@ -33,6 +33,16 @@ Table function_table(const World &world, const ReportOptions &options);
 Table end_table(const World &world, const ReportOptions &options);
 Table loss_table(const World &world);
 Table other_worlds_table(const RunModel &run);
+Table clock_table(const World &world);
+Table gap_table(const World &world, const ReportOptions &options);
+
+/// Keys clocks, clock_pairs, time_namespaces and messages of the JSON.
+void add_clocks_json(const World &world, nlohmann::ordered_json *json);
+nlohmann::ordered_json gaps_json(const World &world, const RankModel &rank);
+/// "120 matched, 3 sends without a receive"; "" without events.
+std::string messages_text(const World &world);
+/// How well the nodes' times compare; "" on one node.
+std::string clock_error_text(const World &world);
 
 /// Functions in which stack samples were taken, most samples first.
 struct FunctionSamples {

@@ -43,7 +43,7 @@ Json counters_json(const RankModel &rank) {
   return json;
 }
 
-Json rank_json(const RankModel &rank) {
+Json rank_json(const World &world, const RankModel &rank) {
   const v1::Process &info = rank.record->info;
   Json json = {{"rank", rank.rank}, {"host", printable(rank.host)}, {"pid", info.pid()}, {"exe", printable(info.exe())},
                {"wall_s", number(rank.wall_s)}, {"mpi_s", number(rank.mpi_s)}, {"io_s", number(rank.io_s)}};
@@ -54,6 +54,7 @@ Json rank_json(const RankModel &rank) {
   json["ended"] = {{"wait_status", rank.wait_status ? Json(*rank.wait_status) : Json(nullptr)}, {"text", end_text(rank)}};
   json["counters"] = counters_json(rank);
   json["early_io"] = {{"calls", info.early_io_calls()}, {"bytes", info.early_io_bytes()}};
+  json["largest_gaps"] = gaps_json(world, rank);
   return json;
 }
 
@@ -125,10 +126,10 @@ nlohmann::ordered_json report_json(const RunModel &run) {
   json["world_size"] = world.size;
   json["complete"] = world.complete();
   json["ranks"] = Json::array();
-  for (const RankModel &rank : world.ranks) json["ranks"].push_back(rank_json(rank));
+  for (const RankModel &rank : world.ranks) json["ranks"].push_back(rank_json(world, rank));
   json["processes"] = Json::array();
   for (const RankModel &rank : world.others) {
-    Json process = rank_json(rank);
+    Json process = rank_json(world, rank);
     process.erase("rank");
     json["processes"].push_back(process);
   }
@@ -164,6 +165,7 @@ nlohmann::ordered_json report_json(const RunModel &run) {
   for (const std::string &complaint : complaints) json["unnamed_objects"].push_back(printable(complaint));
   json["nodes"] = Json::array();
   for (const Stream *stream : world.streams) json["nodes"].push_back(node_json(*stream));
+  add_clocks_json(world, &json);
   json["notes"] = Json::array();
   for (const NoteModel &note : world.notes)
     json["notes"].push_back({{"rank", note.rank ? Json(*note.rank) : Json(nullptr)}, {"host", printable(note.host)},

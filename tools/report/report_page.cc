@@ -81,18 +81,11 @@ std::vector<std::pair<std::string, std::string>> platforms(const World &world) {
 std::string method(const World &world) {
   const v1::Header &header = world.streams.front()->header;
   const char *mode = header.mode() == v1::Header::MODE_TRACE ? "trace" : "summary";
-  uint64_t lost = 0, error_ns = 0;
+  uint64_t lost = 0;
   for (const LossModel &loss : world.losses)
     if (loss.loses_events) lost += loss.count;
-  bool offsets = false;
-  for (const Stream *stream : world.streams) {
-    offsets = offsets || !stream->offsets.empty();
-    error_ns = std::max(error_ns, stream->largest_offset_error_ns());
-  }
-  std::string clock = offsets ? fmt::format("clock error <= {:.1f} us", static_cast<double>(error_ns) * 1e-3)
-                      : world.hosts.size() > 1 ? "clocks of the nodes as they are set" : "";
   std::string present = world.is_mpi ? fmt::format("{} of {} ranks", world.ranks.size(), world.size) : "";
-  return joined({fmt::format("{}, {} calls ({} lost)", mode, grouped(world.events), grouped(lost)), present, clock,
+  return joined({fmt::format("{}, {} calls ({} lost)", mode, grouped(world.events), grouped(lost)), present, clock_error_text(world),
                  "slurmscope " + header.tool_version()});
 }
 
@@ -152,6 +145,7 @@ Page make_report(const RunModel &run, const ReportOptions &options) {
   if (!started.empty()) page.head.emplace_back("started", started);
   page.head.emplace_back("command", command_of(world));
   page.head.emplace_back("method", method(world));
+  if (std::string messages = messages_text(world); !messages.empty()) page.head.emplace_back("messages", messages);
   bool killed = std::any_of(world.ranks.begin(), world.ranks.end(), ended_badly);
   page.head.emplace_back("wall", fmt::format("{} s{}", seconds_text(world.wall_s),
                          killed ? " (until the last recorded call or exit; not every rank ended well)" : ""));
@@ -162,7 +156,7 @@ Page make_report(const RunModel &run, const ReportOptions &options) {
   std::vector<Table> tables{category_table(world), rank_table(world, options), call_table(world, options),
                             site_table(world, options),
                             matrix_table(world, options), file_table(world, options), counter_table(world, options),
-                            function_table(world, options), end_table(world, options), loss_table(world),
+                            function_table(world, options), gap_table(world, options), clock_table(world), end_table(world, options), loss_table(world),
                             other_worlds_table(run)};
   for (Table &table : tables)
     if (!table.rows.empty() || !table.notes.empty()) page.tables.push_back(std::move(table));
