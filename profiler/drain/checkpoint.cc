@@ -11,7 +11,7 @@
 namespace slurmscope {
 namespace {
 
-constexpr uint32_t kPendingThread = 1, kPersistentThread = 2, kPositionThread = 3;
+constexpr uint32_t kPendingThread = 1, kPersistentThread = 2, kPositionThread = 3, kMessageThread = 4;
 
 std::string file_name(uint32_t slot) { return "checkpoint." + std::to_string(slot); }
 
@@ -45,6 +45,7 @@ bool save_checkpoint(const Spool &spool, uint32_t slot, const Follower &follower
     writer.write(packet);
     writer.write_events(process->id(), kPendingThread, saved.pending);
     writer.write_events(process->id(), kPersistentThread, saved.persistent);
+    writer.write_events(process->id(), kMessageThread, saved.messages);
     writer.write_events(process->id(), kPositionThread, process->summary.positions());
   }
   writer.flush();
@@ -69,7 +70,8 @@ void load_checkpoint(const Spool &spool, uint32_t slot, Follower *follower) {
       if (FollowedProcess *followed = follower->find_process(process)) followed->summary.set_positions(rows);
       return;
     }
-    auto &to = thread == kPendingThread ? saved[process].pending : saved[process].persistent;
+    Resolver::Saved &state = saved[process];
+    auto &to = thread == kPendingThread ? state.pending : thread == kPersistentThread ? state.persistent : state.messages;
     to.insert(to.end(), rows.begin(), rows.end());
   };
   try {

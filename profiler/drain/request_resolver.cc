@@ -33,9 +33,10 @@ void Resolver::add_pending(uint64_t handle, const Pending &pending) {
     return;
   }
   // The handle is in use: either its completion was lost, or the MPI gives one handle to all requests
-  // that are complete at once. Only sends and PROC_NULL can be that.
+  // that are complete at once. Receives and reads are not, unless from PROC_NULL; sends, collectives among
+  // one process and one-sided calls can be.
   auto is_immediate = [](const Pending &entry) {
-    return entry.direction == Direction::kSend || entry.start.peer == kPeerProcNull;
+    return entry.direction == Direction::kSend || entry.direction == Direction::kOther || entry.start.peer == kPeerProcNull;
   };
   if (is_immediate(place->second) && is_immediate(pending)) {
     std::deque<Pending> &more = more_pending_[handle];
@@ -199,6 +200,12 @@ Resolver::Saved Resolver::save() const {
     row.offset = static_cast<int64_t>(handle);
     saved.persistent.push_back(row);
   }
+  for (const auto &[handle, communicator] : messages_) {
+    TraceEvent row;
+    row.object = communicator;
+    row.offset = static_cast<int64_t>(handle);
+    saved.messages.push_back(row);
+  }
   return saved;
 }
 
@@ -222,6 +229,7 @@ void Resolver::load(const Saved &saved) {
     TraceEvent made = take(row, &handle, &direction);
     persistent_[handle] = {made, direction};
   }
+  for (const TraceEvent &row : saved.messages) messages_[static_cast<uint64_t>(row.offset)] = row.object;
 }
 
 }  // namespace slurmscope

@@ -9,7 +9,10 @@
 namespace slurmscope {
 namespace {
 
-constexpr size_t kMaxGenerations = 256;  // of one handle that are remembered
+// Of one handle that are remembered, at least. Definitions are read before the events that refer to them, and a
+// batch takes a limited number of events: a program that makes and frees one handle all the time (an event
+// each) can be some 10000 generations ahead.
+constexpr size_t kMaxGenerations = 1 << 17;
 
 static_assert(static_cast<int>(CallClass::kLocal) == v1::CLASS_LOCAL);
 static_assert(static_cast<int>(CallClass::kOpen) == v1::CLASS_OPEN);
@@ -143,7 +146,8 @@ bool Resolver::define_communicator(const DefinitionHeader *record, v1::Packet *p
     body->set_made_by(definition.call < roles_->classes.size() ? definition.call : 0);
   }
   generations.insert(after, entry);
-  if (generations.size() > kMaxGenerations) generations.erase(generations.begin());
+  if (generations.size() > 2 * kMaxGenerations)
+    generations.erase(generations.begin(), generations.end() - kMaxGenerations);
   return !is_freed;
 }
 
@@ -155,9 +159,11 @@ uint32_t Resolver::communicator_at(uint64_t handle, uint64_t time) {
     cached_ = &found->second;
   }
   const std::vector<Validity> &generations = *cached_;
-  for (size_t i = generations.size(); i-- > 0;)  // mostly the last one
-    if (generations[i].from <= time) return generations[i].id;
-  return 0;
+  if (generations.empty()) return 0;
+  if (generations.back().from <= time) return generations.back().id;
+  auto after = std::upper_bound(generations.begin(), generations.end(), time,
+                                [](uint64_t at, const Validity &entry) { return at < entry.from; });
+  return after != generations.begin() ? (after - 1)->id : 0;
 }
 
 // Sets the communicator, and the peer from a rank in it to a world rank.

@@ -65,8 +65,9 @@ class Resolver {
   uint64_t foreign() const { return foreign_; }
   uint64_t clamped() const { return clamped_; }
 
-  /// Requests that are on their way, as rows; for a successor of a drainer that was killed.
-  struct Saved { std::vector<TraceEvent> pending, persistent; uint64_t next_request = 1; };
+  /// Requests that are on their way, and messages that were matched and not received, as rows; for a
+  /// successor of a drainer that was killed.
+  struct Saved { std::vector<TraceEvent> pending, persistent, messages; uint64_t next_request = 1; };
   Saved save() const;
   void load(const Saved &saved);
 

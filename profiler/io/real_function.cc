@@ -9,16 +9,8 @@ namespace {
 // Not in ThreadLocal: a look-up may come before the recorder exists.
 __thread bool is_looking_up __attribute__((tls_model("initial-exec"))) = false;
 
-// The symbol version of the oldest libc of this machine type. Functions that libc keeps only for old
-// programs (__xstat) have no default version: dlsym() does not find them, and would allocate a message.
-#if defined(__x86_64__)
-constexpr const char kOldestVersion[] = "GLIBC_2.2.5";
-#elif defined(__aarch64__)
-constexpr const char kOldestVersion[] = "GLIBC_2.17";
-#else
-#error "say which symbol version the oldest libc of this machine type has"
-#endif
-
+// Functions that libc keeps only for old programs (__xstat) have no default version: dlsym() does not find
+// them, and would allocate a message.
 bool is_for_old_programs(const char *name) {
   return __builtin_strstr(name, "xstat") != nullptr && name[0] == '_';
 }
@@ -32,7 +24,7 @@ void *find_next_function(const char *name, bool *is_busy) {
   }
   int error = errno;
   is_looking_up = true;
-  void *found = is_for_old_programs(name) ? dlvsym(RTLD_NEXT, name, kOldestVersion) : dlsym(RTLD_NEXT, name);
+  void *found = is_for_old_programs(name) ? dlvsym(RTLD_NEXT, name, kOldestLibcVersion) : dlsym(RTLD_NEXT, name);
   if (found == nullptr && is_for_old_programs(name)) found = dlsym(RTLD_NEXT, name);
   is_looking_up = false;
   errno = error;

@@ -14,6 +14,15 @@
 
 namespace slurmscope {
 
+/// The symbol version of the oldest libc of this machine type.
+#if defined(__x86_64__)
+constexpr const char kOldestLibcVersion[] = "GLIBC_2.2.5";
+#elif defined(__aarch64__)
+constexpr const char kOldestLibcVersion[] = "GLIBC_2.17";
+#else
+#error "say which symbol version the oldest libc of this machine type has"
+#endif
+
 /// Address of the next `name` behind this object, or NULL if there is none; `*is_busy` is set to true if
 /// this thread is already inside a look-up. Keeps errno.
 void *find_next_function(const char *name, bool *is_busy);

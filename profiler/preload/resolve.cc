@@ -3,6 +3,9 @@
 // Called by the lazy path of the thunks at the first MPI call, never earlier: a process without MPI
 // loads nothing. No lock: two threads that come first at once both do the work and write the same
 // values. dlopen and dlsym of libc may allocate, as they do for the application itself. Errno is kept.
+//
+// The second way to an MPI routine is dlsym: who asks for one by name (ctypes, Julia, plugins) gets the
+// thunk where the answer would have been the function that the thunk leads to, and the truth elsewhere.
 #include "profiler/preload/resolve.h"
 
 #include <cerrno>
@@ -12,6 +15,7 @@
 #include <link.h>
 
 #include "profiler/io/io_engine.h"
+#include "profiler/io/real_function.h"
 #include "profiler/mpi/backend_link.h"
 #include "profiler/preload/recorder_state.h"
 
@@ -23,8 +27,11 @@ extern void *slurmscope_real_siglongjmp __attribute__((visibility("hidden")));
 extern void *slurmscope_real___longjmp_chk __attribute__((visibility("hidden")));
 extern void *slurmscope_real_vfork __attribute__((visibility("hidden")));
 extern void *slurmscope_real_clone __attribute__((visibility("hidden")));
+extern void *slurmscope_real_dlsym __attribute__((visibility("hidden")));
+extern const int32_t slurmscope_thunks[] __attribute__((visibility("hidden")));
 __attribute__((visibility("hidden"))) void *slurmscope_resolve(size_t slot);
 __attribute__((visibility("hidden"))) void slurmscope_resolve_libc();
+__attribute__((visibility("hidden"))) void *slurmscope_asked_symbol(void *library, const char *name);
 }
 
 namespace slurmscope {
@@ -51,27 +58,25 @@ constexpr Implementation kImplementations[] = {
 // (mpi4py, plugins), which is never closed again.
 std::atomic<void *> local_library;
 
-// dlsym(RTLD_NEXT) goes by its caller's address: it must be called, not jumped to, from this library.
-void *next_symbol(const char *name) {
-  void *found = dlsym(RTLD_NEXT, name);
+// libc's dlsym, past our own. RTLD_NEXT goes by its caller's address: it must be called, not jumped to,
+// from this library.
+void *symbol_in(void *library, const char *name) {
+  if (slurmscope_real_dlsym == nullptr) resolve_libc();
+  void *found = reinterpret_cast<decltype(&dlsym)>(slurmscope_real_dlsym)(library, name);
   __asm__ volatile("" : "+r"(found));
   return found;
 }
+void *next_symbol(const char *name) { return symbol_in(RTLD_NEXT, name); }
 
 void *find_function(const char *name) {
   void *library = local_library.load(std::memory_order_acquire);
-  if (library == nullptr) return next_symbol(name);
-  void *found = dlsym(library, name);
-  __asm__ volatile("" : "+r"(found));
-  return found;
+  return symbol_in(library != nullptr ? library : RTLD_NEXT, name);
 }
 
 // Objects may be copied into the executable, which is before us in the search: so not RTLD_NEXT.
 void *find_object(const char *name) {
   void *library = local_library.load(std::memory_order_acquire);
-  void *found = dlsym(library != nullptr ? library : RTLD_DEFAULT, name);
-  __asm__ volatile("" : "+r"(found));
-  return found;
+  return symbol_in(library != nullptr ? library : RTLD_DEFAULT, name);
 }
 
 struct ObjectName {
@@ -100,7 +105,7 @@ void *find_local_library() {
     void *library = dlopen(name.path, RTLD_LAZY | RTLD_NOLOAD);
     if (library == nullptr) continue;
     // A handle is searched with all that it depends on: ask who the symbol belongs to.
-    void *symbol = dlsym(library, "PMPI_Init");
+    void *symbol = symbol_in(library, "PMPI_Init");
     Dl_info owner;
     if (symbol != nullptr && dladdr(symbol, &owner) != 0 && owner.dli_fbase != us.dli_fbase) return library;
     dlclose(library);
@@ -118,6 +123,16 @@ bool has_mpi() {
 
 // Behind a name that the MPI of this process does not have, and which nobody could have linked to.
 int absent_function() { return 16; }  // an error class of every MPI
+// MPI_Initialized and MPI_Finalized where there is no MPI: asked by programs that work with and without.
+int is_not_so(int *flag) {
+  if (flag != nullptr) *flag = 0;
+  return 0;
+}
+void *without_mpi(size_t slot) {
+  size_t call = slot / 2 + 1;
+  bool asks = call == kCall_MPI_Initialized || call == kCall_MPI_Finalized;
+  return asks ? reinterpret_cast<void *>(&is_not_so) : reinterpret_cast<void *>(&absent_function);
+}
 
 uint32_t file_id(const char *path) {
   if (!io_is_enabled) return kNoFile;
@@ -172,6 +187,8 @@ bool path_beside_us(const char *file, char *path, size_t size) {
 }
 
 void resolve_libc() {
+  // First: the others are looked up with it. Not by dlsym, which leads back here.
+  slurmscope_real_dlsym = dlvsym(RTLD_NEXT, "dlsym", kOldestLibcVersion);
   slurmscope_real_longjmp = next_symbol("longjmp");
   slurmscope_real__longjmp = next_symbol("_longjmp");
   slurmscope_real_siglongjmp = next_symbol("siglongjmp");
@@ -187,7 +204,7 @@ void slurmscope_resolve_libc() { slurmscope::resolve_libc(); }
 void *slurmscope_resolve(size_t slot) {
   using namespace slurmscope;
   int saved = errno;
-  void *target = reinterpret_cast<void *>(&absent_function);
+  void *target = without_mpi(slot);
   {
     // Nested when a wrapper of ours is what called: then the guard must be as it was.
     Hidden hidden;
@@ -199,4 +216,28 @@ void *slurmscope_resolve(size_t slot) {
   }
   errno = saved;
   return target;
+}
+
+// dlsym(library, name) of a name that begins with MPI_ or PMPI_, unless library is RTLD_NEXT.
+void *slurmscope_asked_symbol(void *library, const char *name) {
+  using namespace slurmscope;
+  void *found = symbol_in(library, name);
+  size_t slot = 0;
+  while (slot < kMpiSlotCount && strcmp(kSlotNames[slot], name) != 0) slot++;
+  if (found == nullptr || slot == kMpiSlotCount) return found;
+  void *thunk = const_cast<char *>(reinterpret_cast<const char *>(slurmscope_thunks)) + slurmscope_thunks[slot];
+  int saved = errno;
+  {
+    Hidden hidden;
+    void *behind = has_mpi() ? find_function(name) : nullptr;
+    if (found == thunk) {
+      // A search of all that is loaded, which finds us first: there is such a routine only if an MPI has it.
+      if (behind == nullptr) found = next_symbol(name);  // NULL, and dlerror() says so
+    } else if (library != RTLD_DEFAULT && found == behind && load_library_state()) {
+      found = thunk;
+    }
+    if (found != nullptr) dlerror();  // what our own look-ups did not find is no error of the caller's
+  }
+  errno = saved;
+  return found;
 }

@@ -8,7 +8,7 @@ namespace slurmscope {
 /// Writes the path of `file` in the directory that this library was loaded from. False: unknown.
 bool path_beside_us(const char *file, char *path, size_t size);
 
-/// Points the thunks of longjmp, vfork and clone at libc.
+/// Points the thunks of longjmp, vfork, clone and dlsym at libc.
 void resolve_libc();
 
 }  // namespace slurmscope

@@ -1,4 +1,4 @@
-// One thunk per intercepted MPI name, per longjmp and vfork: a jump through a slot, nothing else.
+// One thunk per intercepted MPI name, per longjmp, vfork and dlsym: a jump through a slot, nothing else.
 //
 // The application calls MPI_X (or PMPI_X) here; the slot leads to the backend's wrapper, to the real
 // function (pass-through), or at first to the lazy path, which has slurmscope_resolve() find out which
@@ -14,6 +14,7 @@
 	.text
 	.p2align 4
 \name:
+.Lthunk_\name:
 	.cfi_startproc
 	endbr64
 	jmp	*slurmscope_slots+8*thunk_number(%rip)
@@ -28,6 +29,8 @@
 	.cfi_endproc
 	.section .data.slurmscope_slots, "aw", @progbits
 	.quad	.Llazy_\name
+	.section .rodata.slurmscope_thunks, "a", @progbits
+	.long	.Lthunk_\name - slurmscope_thunks
 	.text
 	.set	thunk_number, thunk_number + 1
 	.endm
@@ -38,6 +41,13 @@
 	.hidden	slurmscope_slots
 	.type	slurmscope_slots, @object
 slurmscope_slots:
+	// Where each slot's thunk is, relative to this table, whoever else exports its name.
+	.section .rodata.slurmscope_thunks, "a", @progbits
+	.p2align 2
+	.globl	slurmscope_thunks
+	.hidden	slurmscope_thunks
+	.type	slurmscope_thunks, @object
+slurmscope_thunks:
 
 #define MPI_CALL(name, ...) thunk name ; thunk P##name ;
 #include "profiler/mpi/mpi_calls.def"
@@ -45,6 +55,8 @@ slurmscope_slots:
 
 	.section .data.slurmscope_slots, "aw", @progbits
 	.size	slurmscope_slots, . - slurmscope_slots
+	.section .rodata.slurmscope_thunks, "a", @progbits
+	.size	slurmscope_thunks, . - slurmscope_thunks
 
 	// On entry: the thunk's number, then the caller's return address.
 	.text
@@ -170,5 +182,30 @@ slurmscope_real_\name:
 	.endm
 	forward	vfork, mark_vfork
 	forward	clone, mark_vfork
+
+	// dlsym(library, name): names of MPI have an answer of their own (resolve.cc). All else, and RTLD_NEXT,
+	// whose answer depends on the caller's address, is libc's. The name is read no further than it goes.
+	.hidden	slurmscope_asked_symbol
+	.macro	divert_mpi
+	cmpq	$-1, %rdi
+	je	2f
+	testq	%rsi, %rsi
+	je	2f
+	movq	%rsi, %rax
+	cmpb	$'P', (%rax)
+	jne	3f
+	incq	%rax
+3:	cmpb	$'M', 0(%rax)
+	jne	2f
+	cmpb	$'P', 1(%rax)
+	jne	2f
+	cmpb	$'I', 2(%rax)
+	jne	2f
+	cmpb	$'_', 3(%rax)
+	jne	2f
+	jmp	slurmscope_asked_symbol
+2:
+	.endm
+	forward	dlsym, divert_mpi
 
 	.section .note.GNU-stack, "", @progbits

@@ -633,6 +633,32 @@ TEST(DrainWorker, LossesOfTheProducersAreInTheTrace) {
   EXPECT_EQ(trace.lost(1, "stall"), 2u);
 }
 
+TEST(DrainWorker, AMessageMatchedInOneLifeIsReceivedInTheNext) {  // (G20)
+  SpoolMaker maker("trace");
+  Rank rank = add_rank(&maker, 0, 0, 256);
+  for (int life = 0; life < 2; life++) {
+    Spool spool(maker.path());
+    DrainWorker worker(&spool, {});
+    Event event = call_event(life == 0 ? "MPI_Mprobe" : "MPI_Mrecv", life == 0 ? 1000 : 2000);
+    event.peer = 1;
+    if (life == 0) {
+      event.object = kWorld;
+      event.request = 0x4711;
+    } else {
+      event.object = 0x4711;
+      event.flags = kEventMessage;
+      event.bytes = 40;
+      maker.write_file(kEndName, "");
+    }
+    ASSERT_TRUE(rank.ring->push(event));
+    if (life == 0) worker.round();
+    else EXPECT_EQ(worker.run(), "");
+  }
+  DrainedTrace trace(maker.trace());
+  EXPECT_EQ(trace.lost(1, "unnamed peer"), 0u);
+  EXPECT_EQ(trace.stored_summary(1).peers[1].received_bytes, 40u);
+}
+
 TEST(DrainWorker, WhatAPredecessorLostStaysCounted) {
   SpoolMaker maker("trace,max_trace_mib=1");
   Rank rank = add_rank(&maker, 0, 0, 1 << 16);

@@ -357,6 +357,34 @@ TEST_F(ResolverTest, OneHandleForManySendsThatWereCompleteAtOnce) {
   }
 }
 
+TEST_F(ResolverTest, OneHandleForAllKindsThatWereCompleteAtOnce) {
+  // Among one process MPICH gives collectives, one-sided calls and sends the same handle.
+  std::vector<uint64_t> numbers;
+  for (const char *name : {"MPI_Iallreduce", "MPI_Ibarrier", "MPI_Rput", "MPI_Isend"}) {
+    Event event = message(name, 10, 1, 8, kRequest);
+    if (std::string(name) != "MPI_Isend") event.flags = 0;
+    numbers.push_back(resolve(event).request);
+  }
+  for (uint64_t number : numbers) EXPECT_EQ(resolve(completion("MPI_Waitall", 100, kRequest, 0, 0)).request, number);
+  EXPECT_EQ(resolver.unresolved(), 0u);
+}
+
+TEST_F(ResolverTest, AnEventFindsItsHandlesMeaningManyGenerationsLater) {  // (G10)
+  // Definitions are read before events: those of 40000 pairs of dup and free are there when the first send comes.
+  constexpr uint64_t kPairs = 40000;
+  for (uint64_t i = 0; i < kPairs; i++) {
+    ASSERT_TRUE(define(communicator_record(100 + 20 * i, kSub, 0, {static_cast<int32_t>(i % 4), 1})));
+    define(communicator_free_record(110 + 20 * i, kSub));
+  }
+  for (uint64_t i = 0; i < kPairs; i += 777) {
+    Event event = message("MPI_Send", 105 + 20 * i, 0, 8);
+    event.object = kSub;
+    EXPECT_EQ(resolve(event).peer, static_cast<int32_t>(i % 4)) << i;
+    event.start += 10;  // freed
+    EXPECT_EQ(resolve(event).peer, kPeerNone) << i;
+  }
+}
+
 TEST_F(ResolverTest, UnknownRequestIsNotInvented) {
   resolve(call_event("MPI_Wait", 100));
   TraceEvent row = resolve(completion("MPI_Wait", 100, kRequest, 0, 640));
@@ -369,6 +397,9 @@ TEST_F(ResolverTest, SavedRequestsAreKnownToASuccessor) {
   TraceEvent posted = resolve(message("MPI_Irecv", 10, 0, 0, kRequest));
   resolve(message("MPI_Isend", 11, 0, 7, kRequest + 1));
   resolve(message("MPI_Isend", 12, 0, 8, kRequest + 1));
+  Event probe = message("MPI_Mprobe", 13, kPeerAnySource, 0, 0x4711);
+  probe.flags = 0;
+  resolve(probe);
   Resolver successor(1, &roles);
   successor.set_world(1, &local);
   std::vector<uint8_t> world = communicator_record(1, kWorld, 1, {0, 1, 2, 3});
@@ -380,6 +411,9 @@ TEST_F(ResolverTest, SavedRequestsAreKnownToASuccessor) {
   EXPECT_EQ(successor.resolve(completion("MPI_Wait", 100, kRequest + 1, 0, 0), &ring).bytes, 7u);
   EXPECT_EQ(successor.resolve(completion("MPI_Wait", 100, kRequest + 1, 0, 0), &ring).bytes, 8u);
   EXPECT_EQ(successor.resolve(message("MPI_Isend", 200, 0, 1, kRequest), &ring).request, 4u);
+  Event receive = message("MPI_Mrecv", 210, 3, 40);
+  receive.object = 0x4711;
+  EXPECT_EQ(successor.resolve(receive, &ring).peer, 3);
 }
 
 TEST_F(ResolverTest, MalformedDefinitions) {
