@@ -48,17 +48,25 @@ run_mpi() {
   fi
 }
 
-# record_and_check MPI MODE RANKS PROGRAM ARGUMENT...: runs it under `slurmscope record` in $run, which is made
-# anew; it must say "OK <its name>", its report must be as $source/<its name>.json says, its trace consistent.
-record_and_check() {
-  local mpi=$1 mode=$2 ranks=$3 program=$4 known rc
-  known=$(basename "$program")
+# record MPI MODE RANKS COMMAND...: runs it under `slurmscope record` in $run, which is made anew: its output, the
+# run folder out. Gives the command's exit status. record_options: more options of record.
+record_options=()
+record() {
+  local mpi=$1 mode=$2 ranks=$3
   shift 3
   rm -rf "$run"
   mkdir "$run"
   export -f run_mpi
-  (cd "$run" && "$STAGE/bin/slurmscope" record --mode "$mode" --output "$run/out" -- \
-    bash -c 'run_mpi "$@"' run_mpi "$mpi" "$ranks" "$@") >"$run/stdout" 2>"$run/stderr"
+  (cd "$run" && "$STAGE/bin/slurmscope" record --mode "$mode" "${record_options[@]}" --output "$run/out" -- \
+    bash -c 'run_mpi "$@"' run_mpi "$mpi" "$ranks" "$@") >"$run/stdout" 2>"$run/stderr" </dev/null
+}
+
+# record_and_check MPI MODE RANKS COMMAND...: records it; the program (the command's last word that is an executable
+# file) must say "OK <its name>", its report must be as $source/<its name>.json says, its trace consistent.
+record_and_check() {
+  local mpi=$1 mode=$2 known word rc
+  for word in "${@:4}"; do [ -f "$word" ] && [ -x "$word" ] && known=$(basename "$word"); done
+  record "$@"
   rc=$?
   if [ $rc != 0 ] || ! grep -qx "OK $known" "$run/stdout"; then
     fail "$known $mpi $mode: exit $rc, $(head -c 500 "$run/stdout" "$run/stderr")"

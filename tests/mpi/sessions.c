@@ -1,5 +1,5 @@
 /* A process of MPI-4: a session instead of MPI_Init, large counts, MPI_Isendrecv, a persistent collective,
-   partitioned messages; 2 ranks. What it does is in sessions.json. Prints "OK sessions" on rank 0. (G14) */
+   partitioned messages; 2 ranks. What it does is in sessions.json. Prints "OK sessions" on rank 0. (G13) (G14) */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +51,11 @@ int main(void) {
   }
   MPI_Request_free(&parts[0]);
   MPI_Request_free(&parts[1]);
+  MPI_Comm_free(&comm);
+  MPI_Group_from_session_pset(session, "mpi://SELF", &group);
+  MPI_Comm_create_from_group(group, "slurmscope.alone", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  MPI_Group_free(&group);
+  MPI_Bcast_c(out, (MPI_Count)5 << 30, MPI_CHAR, 0, comm); /* 5 GiB, among one process */
   MPI_Comm_free(&comm);
   if (me == 0) puts("OK sessions");
   fflush(stdout);

@@ -48,7 +48,7 @@ std::string where(const World &world) {
   std::string nodes = fmt::format("{} node{} ({})", world.hosts.size(), world.hosts.size() == 1 ? "" : "s",
                                   list_hosts(world.hosts));
   std::string ranks = world.is_mpi ? fmt::format("{} rank{}", world.size, world.size == 1 ? "" : "s")
-                                   : fmt::format("{} process{} without MPI", world.size, world.size == 1 ? "" : "es");
+                                   : fmt::format("{} process{}, no MPI call seen", world.size, world.size == 1 ? "" : "es");
   return joined({nodes, ranks, library_line(world.mpi_library())});
 }
 

@@ -59,7 +59,9 @@ Table rank_table(const World &world, const ReportOptions &options) {
     std::string end = end_text(rank);
     table.rows.push_back({numbered ? Cell{static_cast<int64_t>(rank.rank)} : Cell{}, rank.host,
                           fmt::format("{}", rank.record->info.pid()), rank.wall_s,
-                          rank.categories[static_cast<size_t>(Category::kCompute)], rank.mpi_s, rank.io_s,
+                          rank.categories[static_cast<size_t>(Category::kCompute)],
+                          // No call was seen: it may be that MPI is linked in statically.
+                          rank.record->info.has_world_rank() ? Cell{rank.mpi_s} : Cell{}, rank.io_s,
                           end.empty() ? Cell{std::string(rank.finalize_seen ? "after MPI_Finalize" : "")} : Cell{end}});
   };
   for (const RankModel &rank : world.ranks) add(rank, true);
