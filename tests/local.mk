@@ -3,6 +3,7 @@ include tests/unit/spank.mk
 include tests/unit/profiler.mk
 include tests/unit/tools.mk
 include tests/slurm/local.mk
+include tests/soak/local.mk
 include tests/mpi/local.mk
 include tests/io/local.mk
 include tests/life/local.mk
