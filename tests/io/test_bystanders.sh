@@ -1,6 +1,6 @@
 #!/bin/bash
 # Programs that must not notice the library: other allocators, Python's processes, hundreds of short
-# commands, plugins that need static thread-local storage. None of them may leave a file or a word.
+# commands, plugins that need static thread-local storage. None of them may leave a file or a word. (A16 A17 B4 B11 D5)
 . "$(dirname "$0")/io_lib.sh"
 
 never=trace,io_calls=4294967295,io_bytes=1099511627776
