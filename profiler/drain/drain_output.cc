@@ -76,6 +76,10 @@ void DrainWorker::open_output() {
     if (directory.empty() || directory[0] != '/' || base.empty() || base.find('/') != std::string::npos)
       throw Error(spool_->path() + "/step.info names no output directory and file");
     output_.create(directory, base);
+    // A successor must find the file, though nothing is in it yet, or it would make another one. (After a failure
+    // there is a record already, which says where the rings stand.)
+    if (spool_->read_text("commit").empty())
+      spool_->write_text("commit", CommitRecord{output_.path(), 0, UINT64_MAX, slot_, slot_, true, {}}.serialize());
     is_head_written_ = false;
   }
   if (!writer_) writer_ = std::make_unique<TraceWriter>(&output_, output_.size());

@@ -1,4 +1,5 @@
 // From rings to a trace file: nothing missing, nothing twice, whoever dies in between.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
@@ -140,7 +141,6 @@ TEST(DrainWorker, SummaryModeWritesNoRows) {
   EXPECT_EQ(summary.peers[1].sent_count, 50u);
 }
 
-// Rings wrap many times while the drainer follows; the producer waits for room as the real one does.
 // (H2) A process in a time namespace of its own, 5000 s ahead: its times become the drainer's, and a successor of
 // the drainer goes on with the same shift although the wall clock was set meanwhile.
 TEST(DrainWorker, ATimeNamespaceIsSeenThrough) {
@@ -191,6 +191,22 @@ TEST(DrainWorker, ATimeNamespaceIsSeenThrough) {
   EXPECT_EQ(rows[0].peer, 1) << "the communicator is known at that time";
 }
 
+// A predecessor was killed between making the file and writing to it.
+TEST(DrainWorker, AnEmptyFileOfAPredecessorIsTaken) {
+  SpoolMaker maker;
+  Rank zero = add_rank(&maker, 0, 0);
+  zero.ring->push(send_event(1000, 1, 64));
+  maker.write_file("commit", CommitRecord{maker.trace(), 0, UINT64_MAX, 0, 0, true, {}}.serialize());
+  mkdir(maker.output().c_str(), 0700);
+  Descriptor file(open(maker.trace().c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600));
+  ASSERT_TRUE(file);
+  EXPECT_EQ(run_to_end(maker), "");
+  DrainedTrace trace(maker.trace());
+  EXPECT_FALSE(trace.back.damage.damaged) << trace.back.damage.reason;
+  EXPECT_EQ((trace.back.rows[{1, 1}].size()), 1u);
+}
+
+// Rings wrap many times while the drainer follows; the producer waits for room as the real one does.
 TEST(DrainWorker, FollowsAWrappingRing) {
   SpoolMaker maker;
   Rank rank = add_rank(&maker, 0, 0, 64);
