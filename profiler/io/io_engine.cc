@@ -1,6 +1,7 @@
 // The slow half of the I/O engine; see io_engine.h.
 #include "profiler/io/io_engine.h"
 
+#include "profiler/io/io_streams.h"
 #include "profiler/io/io_recording.h"
 #include "profiler/preload/recorder_state.h"
 
@@ -66,6 +67,13 @@ int descriptor_of(FILE *stream) {
   int fd = fileno(stream);
   errno = error;
   return fd;
+}
+
+int64_t position_of(FILE *stream) {
+  int error = errno;
+  off64_t position = ftello64(stream);
+  errno = error;
+  return position;
 }
 
 }  // namespace slurmscope

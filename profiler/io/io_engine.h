@@ -89,6 +89,35 @@ auto descriptor_call(uint16_t call, int fd, int64_t offset, Call real) -> declty
   return result;
 }
 
+/// A call on a descriptor that returns an error number instead of setting errno.
+template <typename Call> int error_number_call(uint16_t call, int fd, int64_t offset, Call real) {
+  if (admit() != Admission::kRecord) return real();
+  uint32_t file = file_of_descriptor(fd);
+  if (file == kExcludedFile) return real();
+  Recording recording(call, kGuardOfIo);
+  int result = real();
+  if (Event *event = recording.finish()) {
+    event->object = file;
+    event->peer = fd;
+    event->offset = offset;
+    if (result != 0) describe_failure(event, result);
+    recording.publish();
+  }
+  return result;
+}
+
+/// A call that has no descriptor and no path, or many; 0 is success.
+template <typename Call> int plain_call(uint16_t call, Call real) {
+  if (admit() != Admission::kRecord) return real();
+  Recording recording(call, kGuardOfIo);
+  int result = real();
+  if (Event *event = recording.finish()) {
+    if (result < 0) describe_failure(event, errno);
+    recording.publish();
+  }
+  return result;
+}
+
 /// lseek: what counts is where it ended.
 template <typename Call> off64_t seek_call(uint16_t call, int fd, Call real) {
   if (admit() != Admission::kRecord) return real();
@@ -158,7 +187,35 @@ template <typename Call> int open_call(uint16_t call, int directory, const char 
   return fd;
 }
 
-/// close and fclose. The table forgets the number before the call: after it, another thread may already
+/// A call that opens what is at `path` and returns a stream or a directory, whose descriptor `descriptor` tells.
+/// Allocates: see reach_safe_point().
+template <typename Object, typename Call>
+Object *object_open_call(uint16_t call, const char *path, int (*descriptor)(Object *), Call real) {
+  reach_safe_point();
+  if (admit() != Admission::kRecord) {
+    Object *object = real();
+    if (object != nullptr && is_followed()) set_descriptor(descriptor(object), kNoFile);
+    return object;
+  }
+  Recording recording(call, kGuardOfIo);
+  Object *object = real();
+  int error = errno;
+  Event *event = recording.finish();
+  int fd = object != nullptr ? descriptor(object) : -1;
+  uint32_t file = kNoFile;
+  if (fd >= 0) file = bind_opened(fd, AT_FDCWD, path, 0);
+  else if (object == nullptr && path_was_read(error)) file = file_of_path(AT_FDCWD, path, false);
+  if (event != nullptr && file != kExcludedFile) {
+    event->object = file;
+    event->peer = fd;
+    if (object == nullptr) describe_failure(event, error);
+    recording.publish();
+  }
+  errno = error;
+  return object;
+}
+
+/// close, fclose and closedir. The table forgets the number before the call: after it, another thread may already
 /// have been given the same number.
 template <typename Call> int close_call(uint16_t call, int fd, Call real) {
   Admission admission = admit();
@@ -175,65 +232,6 @@ template <typename Call> int close_call(uint16_t call, int fd, Call real) {
     recording.publish();
   }
   return result;
-}
-
-/// fileno() of a stream, keeping errno; -1 for a stream in memory, and for NULL.
-int descriptor_of(FILE *stream);
-
-template <typename Call> int stream_close_call(uint16_t call, FILE *stream, Call real) {
-  if (!is_following()) return close_call(call, -1, real);
-  int fd = descriptor_of(stream);
-  return fd < 0 ? real() : close_call(call, fd, real);
-}
-
-template <typename Call> FILE *stream_open_call(uint16_t call, const char *path, Call real) {
-  reach_safe_point();
-  if (admit() != Admission::kRecord) {
-    FILE *stream = real();
-    if (stream != nullptr && is_followed()) set_descriptor(descriptor_of(stream), kNoFile);
-    return stream;
-  }
-  Recording recording(call, kGuardOfIo);
-  FILE *stream = real();
-  int error = errno;
-  Event *event = recording.finish();
-  int fd = stream != nullptr ? descriptor_of(stream) : -1;
-  uint32_t file = kNoFile;
-  if (fd >= 0) file = bind_opened(fd, AT_FDCWD, path, 0);
-  else if (stream == nullptr && path_was_read(error)) file = file_of_path(AT_FDCWD, path, false);
-  if (event != nullptr && file != kExcludedFile) {
-    event->object = file;
-    event->peer = fd;
-    if (stream == nullptr) describe_failure(event, error);
-    recording.publish();
-  }
-  errno = error;
-  return stream;
-}
-
-/// fread and fwrite: `count` items of `size` bytes wanted, the result says how many were moved.
-template <typename Call>
-size_t stream_call(uint16_t call, FILE *stream, size_t size, size_t count, Call real) {
-  Admission admission = admit();
-  if (admission == Admission::kPass || size == 0 || count == 0) return real();
-  if (admission == Admission::kCount) {
-    size_t moved = real();
-    count_early_bytes(moved * size);
-    return moved;
-  }
-  int fd = descriptor_of(stream);
-  uint32_t file = fd < 0 ? kExcludedFile : file_of_descriptor(fd);
-  if (file == kExcludedFile) return real();
-  Recording recording(call, kGuardOfIo);
-  size_t moved = real();
-  if (Event *event = recording.finish()) {
-    event->object = file;
-    event->peer = fd;
-    event->bytes = moved * size;
-    if (moved < count && ferror_unlocked(stream)) describe_failure(event, errno);
-    recording.publish();
-  }
-  return moved;
 }
 
 }  // namespace slurmscope

@@ -72,11 +72,6 @@
   IO_EXPORT int name(int pair[2], int flags) __THROW {                                             \
     return new_pair_call(pair, [=] { return real_##name.get()(pair, flags); });                    \
   }
-#define IO_SHAPE_Reopen(name)                                                                      \
-  IO_REAL(name, (slurmscope::fallback::missing<nullptr>))                                          \
-  IO_EXPORT FILE *name(const char *path, const char *mode, FILE *stream) {                         \
-    return reopen_call(stream, [=] { return real_##name.get()(path, mode, stream); });             \
-  }
 
 // ---- new descriptors and streams, and the end of those that libc closes itself
 #define IO_NEW_SHAPE(name, follow, parameters, arguments, exception)                               \
@@ -111,16 +106,6 @@
   IO_REAL_OR_FAIL(name)                                                                            \
   IO_EXPORT int name(FILE *stream) {                                                               \
     return end_stream_call(stream, [=] { return real_##name.get()(stream); });                     \
-  }
-#define IO_SHAPE_NewDirectory(name)                                                                \
-  IO_REAL(name, (slurmscope::fallback::missing<nullptr>))                                          \
-  IO_EXPORT DIR *name(const char *path) {                                                          \
-    return new_directory_call([=] { return real_##name.get()(path); });                            \
-  }
-#define IO_SHAPE_EndDirectory(name)                                                                \
-  IO_REAL_OR_FAIL(name)                                                                            \
-  IO_EXPORT int name(DIR *directory) {                                                             \
-    return end_directory_call(directory, [=] { return real_##name.get()(directory); });            \
   }
 // Standard input, output and error become another file.
 #define IO_SHAPE_Daemon(name)                                                                      \

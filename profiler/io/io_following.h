@@ -1,13 +1,11 @@
 // The I/O engine, continued (io_engine.h): calls that are not recorded, but make, copy or end descriptors.
 //
 // The rule that keeps files apart: the table knows nothing of a number that is free. So each call that ends
-// a descriptor is followed, also those that close it inside libc (pclose, closedir). Those that make one are
+// a descriptor is followed, also those that close it inside libc (pclose). Those that make one are
 // followed as well, in case it was closed by a bare system call. Same threading and signal rules.
 #pragma once
 
-#include <dirent.h>
-
-#include "profiler/io/io_engine.h"
+#include "profiler/io/io_streams.h"
 
 namespace slurmscope {
 
@@ -43,19 +41,6 @@ template <typename Call> int end_stream_call(FILE *stream, Call real) {
   return real();
 }
 
-template <typename Call> DIR *new_directory_call(Call real) {
-  reach_safe_point();
-  DIR *directory = real();
-  if (directory != nullptr && is_followed()) set_descriptor(dirfd(directory), kNoFile);
-  return directory;
-}
-
-template <typename Call> int end_directory_call(DIR *directory, Call real) {
-  __asm__("" : "+r"(directory));  // the header's word that it is not NULL is the application's to keep
-  if (directory != nullptr && is_followed()) set_descriptor(dirfd(directory), kNoFile);
-  return real();
-}
-
 /// A call that makes two of them.
 template <typename Call> int new_pair_call(const int *pair, Call real) {
   int result = real();
@@ -63,15 +48,6 @@ template <typename Call> int new_pair_call(const int *pair, Call real) {
     set_descriptor(pair[0], file_of_new_descriptor());
     set_descriptor(pair[1], file_of_new_descriptor());
   }
-  return result;
-}
-
-/// freopen: the stream lets its descriptor go and gets one, the same number or another.
-template <typename Call> FILE *reopen_call(FILE *stream, Call real) {
-  if (!is_followed()) return real();
-  set_descriptor(descriptor_of(stream), kNoFile);
-  FILE *result = real();
-  if (result != nullptr) set_descriptor(descriptor_of(result), kNoFile);
   return result;
 }
 

@@ -13,4 +13,8 @@ namespace slurmscope {
 /// never recorded.
 void io_recording_enable(uint64_t min_calls, uint64_t min_bytes, const char *spool);
 
+/// From the preload's constructor, in every process: mmap, which allocators call at any moment, then goes on to libc's
+/// (not straight to the kernel: communication libraries patch that function to see what is mapped).
+void find_mapping_functions();
+
 }  // namespace slurmscope

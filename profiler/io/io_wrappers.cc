@@ -2,6 +2,7 @@
 //
 // Linked into libslurmscope.so only. Everything that a wrapper does is in the engine; what its arguments
 // are is in its shape; this file has the prototypes that no libc header shows.
+#include <aio.h>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -25,7 +27,9 @@
 
 #include "profiler/io/io_engine.h"
 #include "profiler/io/io_follow_shapes.h"
+#include "profiler/io/io_recording.h"
 #include "profiler/io/io_stream_shapes.h"
+#include "profiler/io/io_transfer_shapes.h"
 #include "profiler/io/real_function.h"
 
 // libc exports these for fortified and for old programs; their prototypes come from its ABI lists.
@@ -39,6 +43,8 @@ ssize_t __pread_chk(int, void *, size_t, off64_t, size_t);
 ssize_t __pread64_chk(int, void *, size_t, off64_t, size_t);
 size_t __fread_chk(void *, size_t, size_t, size_t, FILE *);
 size_t __fread_unlocked_chk(void *, size_t, size_t, size_t, FILE *);
+char *__fgets_chk(char *, size_t, int, FILE *);
+char *__fgets_unlocked_chk(char *, size_t, int, FILE *);
 int __xstat(int, const char *, struct stat *);
 int __xstat64(int, const char *, struct stat64 *);
 int __lxstat(int, const char *, struct stat *);
@@ -57,3 +63,12 @@ using namespace slurmscope;
 #define IO_ALIAS(name, recorded_as, shape) IO_SHAPE_##shape(name, recorded_as)
 #define IO_FOLLOW(name, shape) IO_SHAPE_##shape(name)
 #include "profiler/io/io_calls.def"
+
+namespace slurmscope {
+
+void find_mapping_functions() {
+  real_mmap.get();
+  real_mmap64.get();
+}
+
+}  // namespace slurmscope

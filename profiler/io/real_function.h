@@ -64,6 +64,9 @@ inline int openat_variadic(int directory, const char *path, int flags, ...) {
   return open_at_directory(directory, path, flags, mode);
 }
 inline int open_fortified(const char *path, int flags) { return open_at_directory(AT_FDCWD, path, flags, 0); }
+inline void *map_memory(void *address, size_t length, int protection, int flags, int fd, off64_t offset) {
+  return reinterpret_cast<void *>(syscall(SYS_mmap, address, length, protection, flags, fd, offset));
+}
 inline int fcntl_variadic(int fd, int command, ...) {
   va_list arguments;
   va_start(arguments, command);
@@ -91,6 +94,11 @@ template <typename Function> class RealFunction {
   Pointer get() {
     Pointer found = __atomic_load_n(&found_, __ATOMIC_RELAXED);
     return __builtin_expect(found != nullptr, 1) ? found : find();
+  }
+  /// The same without looking it up: what stands in, until get() has been called.
+  Pointer known() {
+    Pointer found = __atomic_load_n(&found_, __ATOMIC_RELAXED);
+    return __builtin_expect(found != nullptr, 1) ? found : fallback_;
   }
 
  private:

@@ -19,13 +19,14 @@ enum class CallClass : uint8_t {
 
 // MPI_CALL(name, class, ...) in profiler/mpi/mpi_calls.def, IO_CALL(name, class, ...) in
 // profiler/io/io_calls.def. Several libc names may record as one (open64 as open): those lines are
-// IO_ALIAS(name, recorded_as, ...).
+// IO_ALIAS(name, recorded_as, ...); one may also record as several: IO_VARIANT(id, class, "name").
 enum CallId : uint16_t {
   kCallNone = 0,
 #define MPI_CALL(name, ...) kCall_##name,
 #include "profiler/mpi/mpi_calls.def"
 #undef MPI_CALL
 #define IO_CALL(name, ...) kCall_##name,
+#define IO_VARIANT(name, ...) kCall_##name,
 #define IO_ALIAS(...)
 #include "profiler/io/io_calls.def"
 #undef IO_CALL
@@ -44,6 +45,7 @@ inline constexpr CallInfo kCallTable[] = {
 #include "profiler/mpi/mpi_calls.def"
 #undef MPI_CALL
 #define IO_CALL(name, call_class, ...) {#name, CallClass::call_class},
+#define IO_VARIANT(name, call_class, text) {text, CallClass::call_class},
 #define IO_ALIAS(...)
 #include "profiler/io/io_calls.def"
 #undef IO_CALL

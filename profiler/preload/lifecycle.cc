@@ -60,6 +60,7 @@ __attribute__((constructor)) void begin() {
   if (load_library_state() && !is_skipped_executable(settings.skip))
     io_recording_enable(settings.io_calls, settings.io_bytes, library_state.spool);
   resolve_libc();
+  find_mapping_functions();
   errno = saved;
 }
 

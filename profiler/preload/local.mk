@@ -35,7 +35,8 @@ libslurmscope_la_SOURCES = \
 	profiler/io/io_engine.cc profiler/io/io_engine.h profiler/io/io_recording.h \
 	profiler/io/io_follow_shapes.h profiler/io/io_following.h profiler/io/lazy_memory.h \
 	profiler/io/path_table.cc profiler/io/path_table.h \
-	profiler/io/io_shapes.h profiler/io/io_stream_shapes.h profiler/io/io_wrappers.cc \
+	profiler/io/io_shapes.h profiler/io/io_stream_shapes.h profiler/io/io_streams.h \
+	profiler/io/io_transfer_shapes.h profiler/io/io_transfers.h profiler/io/io_wrappers.cc \
 	profiler/io/path_text.cc profiler/io/path_text.h \
 	profiler/io/real_function.cc profiler/io/real_function.h \
 	profiler/unwind/cfi_rules.cc profiler/unwind/cfi_rules.h profiler/unwind/safe_memory.h \

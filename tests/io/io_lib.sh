@@ -16,6 +16,11 @@ finish() { echo "$passed passed, $failed failed"; [ $failed = 0 ]; exit; }
 compiler=${CC:-gcc}
 command -v "$compiler" >/dev/null || { echo "no C compiler ($compiler)"; exit 77; }
 
+# Without built-in functions: printf must stay printf, fputs must not become fwrite.
+build_known_io() {
+  $compiler -O2 -D_FORTIFY_SOURCE=2 -fno-builtin -pthread -o "$work/known_io" "$here/known_io.c" "$here/known_kinds.c"
+}
+
 # new_spool: an empty spool directory without a drainer; its path in $spool
 new_spool() { spool=$(mktemp -d "$work/spool.XXXXXX"); }
 

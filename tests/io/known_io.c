@@ -1,7 +1,7 @@
 /* Does a known list of I/O calls in the current directory; known_io.expected says what must be seen.
    Built with -O2 -D_FORTIFY_SOURCE=2, so that calls with lengths and flags that the compiler does not
    know go to the fortified twins. Exits 1, naming the line, when a result is not what POSIX says.
-   usage: known_io PART...      (names in `parts` below) */
+   usage: known_io PART...      (names in `parts` below; some are in known_kinds.c) */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -17,16 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                                          \
-  do {                                                                                            \
-    if (!(condition)) {                                                                           \
-      dprintf(2, "known_io.c:%d: %s is false, errno %d\n", __LINE__, #condition, errno);          \
-      _exit(1);                                                                                   \
-    }                                                                                             \
-  } while (0)
+#include "known_io.h"
 
-static volatile int zero; /* hides constants from the compiler */
-static char buffer[4096];
+volatile int zero;
+char buffer[4096];
 
 static mode_t mode_of(const char *path) {
   struct stat status;
@@ -217,7 +211,9 @@ int main(int argc, char **argv) {
     void (*run)(void);
   } parts[] = {{"posix", posix},       {"wide", wide},         {"duplicates", duplicates}, {"streams", streams},
                {"failures", failures}, {"excluded", excluded}, {"children", children},     {"threads", threads},
-               {"handlers", handlers}, {"many", many}};
+               {"handlers", handlers}, {"many", many},
+               {"text", text},         {"scanned", scanned},   {"paths", paths},           {"unnamed", unnamed},
+               {"directories", directories}, {"copies", copies},     {"mapped", mapped},     {"requests", requests}};
   CHECK(errno == 0); /* the library must not leave a mark before main() */
   umask(022);
   memset(buffer, 'x', sizeof buffer);

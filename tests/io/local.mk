@@ -13,6 +13,7 @@ tests_unit_io_test_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
 tests_unit_io_test_LDADD = $(GTEST_LIBS)
 endif
 
-EXTRA_DIST += tests/io/awkward_io.cc tests/io/known_io.c tests/io/known_io.expected tests/io/io_lib.sh \
+EXTRA_DIST += tests/io/awkward_io.cc tests/io/known_io.c tests/io/known_io.h \
+  tests/io/known_kinds.c tests/io/known_io.expected tests/io/io_lib.sh \
   tests/io/test_awkward.sh \
   tests/io/test_bystanders.sh tests/io/test_events.sh tests/io/test_small_spool.sh tests/io/test_report.py

@@ -22,7 +22,7 @@ same() {
   done
 }
 
-$compiler -O2 -D_FORTIFY_SOURCE=2 -pthread -o "$work/known_io" "$here/known_io.c" || exit 1
+build_known_io || exit 1
 known() { rm -rf "$work/in" && mkdir "$work/in" && cd "$work/in" && "$work/known_io" "$@" >/dev/null; }
 export -f known
 export work
@@ -33,12 +33,12 @@ for allocator in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
   [ -n "$path" ] || { echo "no $allocator: left out"; continue; }
   for order in "$library $path" "$path $library"; do
     preloaded=(env LD_PRELOAD="$order")
-    same "$order" bash -c "known posix duplicates streams threads children"
+    same "$order" bash -c "known posix duplicates streams threads children text scanned mapped requests directories"
   done
 done
 
 preloaded=(env LD_PRELOAD="$library")
-same "known I/O" bash -c "known posix wide duplicates streams failures children threads handlers excluded"
+same "known I/O" bash -c "known posix wide duplicates streams failures children threads handlers excluded text scanned paths directories copies mapped requests"
 
 # A plugin with 1.4 KiB of initial-exec thread-local storage fits into what static TLS is left over.
 echo '__thread char room[1400] __attribute__((tls_model("initial-exec"))); int use(void) { return room[7]; }' >"$work/plugin.c"

@@ -1,20 +1,24 @@
 #!/bin/bash
 # Every recorded I/O call, exactly: known_io does known calls, known_io.expected says what the rings hold.
+# (E1 E2 E4 E6 E7 E8 E12 E16)
 . "$(dirname "$0")/io_lib.sh"
 [ -x "$ring_dump" ] || { echo "no $ring_dump (make check-programs)"; exit 1; }
-$compiler -O2 -D_FORTIFY_SOURCE=2 -pthread -o "$work/known_io" "$here/known_io.c" || exit 1
+build_known_io || exit 1
 
 # dump: the events of the last run, paths relative to its directory, in $work/events
 dump() { "$ring_dump" "$spool" >"$work/dump" || bad "$1: an event without its file"; sed "s| $run/| |; s| $run\$| .|" "$work/dump" >"$work/events"; }
 
 # part NAME [SETTINGS]: the program must not notice, and it must print nothing by itself
 part() {
-  recorded "$at_once${2:-}" "$work/known_io" "$1" || { bad "$1: exit $?: $(cat "$work/err")"; return 1; }
+  recorded "$at_once${2:-}" "$work/known_io" "$1"
+  local status=$?
+  [ $status = 77 ] && { echo "$1: not possible on this file system: left out"; return 1; }
+  [ $status = 0 ] || { bad "$1: exit $status: $(cat "$work/err")"; return 1; }
   [ -s "$work/err" ] && bad "$1: stderr: $(head -n 3 "$work/err")"
   dump "$1"
 }
 
-for name in posix wide duplicates streams failures excluded children; do
+for name in posix wide duplicates streams failures excluded children text scanned paths unnamed directories copies mapped requests; do
   part $name || continue
   awk -v want="[$name]" '/^\[/ { on = $0 == want; next } on && NF' "$here/known_io.expected" >"$work/expected"
   [ -s "$work/expected" ] || bad "$name: nothing expected"
@@ -34,7 +38,7 @@ if part handlers; then
   writes=$(tail -n 1 "$work/out")
   got=$(grep -c '^1 write fd=3 bytes=16 offset=-1 ok data$' "$work/events")
   [ "$got" = "$writes" ] && ok || bad "handlers: $got of $writes writes"
-  odd=$(grep -vE '^1 (write fd=3 bytes=16 offset=-1|(open|fstat|close) fd=3 bytes=0 offset=-1|unlink fd=-1 bytes=0 offset=-1) ok data$|^1 (open|close) fd=4 bytes=0 offset=-1 ok /dev/null$|^1 write fd=4 bytes=1 offset=-1 ok /dev/null$|^1 write fd=1 |^1 LOST reason=2 count=' "$work/events")
+  odd=$(grep -vE '^1 (write fd=3 bytes=16 offset=-1|(open|fstat|close) fd=3 bytes=0 offset=-1|unlink fd=-1 bytes=0 offset=-1) ok data$|^1 (open|close) fd=4 bytes=0 offset=-1 ok /dev/null$|^1 write fd=4 bytes=1 offset=-1 ok /dev/null$|^1 dprintf fd=1 |^1 LOST reason=2 count=' "$work/events")
   [ -z "$odd" ] && ok || bad "handlers: $(head -n 5 <<<"$odd")"
 fi
 

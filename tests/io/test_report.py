@@ -15,9 +15,11 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 SLURMSCOPE = pathlib.Path(os.environ["STAGE"]) / "bin" / "slurmscope"
-OPENS = {"open", "openat", "creat", "fopen"}
-READS = {"read", "pread", "readv", "preadv", "preadv2", "fread"}
-WRITES = {"write", "pwrite", "writev", "pwritev", "pwritev2", "fwrite"}
+OPENS = {"open", "openat", "creat", "fopen", "freopen", "opendir"}
+READS = {"read", "pread", "readv", "preadv", "preadv2", "fread", "fgets", "getline", "getdelim", "fscanf",
+         "sendfile(source)", "copy_file_range(source)", "splice(source)", "aio_return"}
+WRITES = {"write", "pwrite", "writev", "pwritev", "pwritev2", "fwrite", "fputs", "puts", "fprintf", "printf", "dprintf",
+          "sendfile", "copy_file_range", "splice", "aio_return(write)"}
 FILE_KEYS = ("opens", "reads", "writes", "bytes_read", "bytes_written")
 
 passed = failed = 0
@@ -99,10 +101,11 @@ def main():
     directory = pathlib.Path(tempfile.mkdtemp(prefix="slurmscope-io."))
     try:
         compiler = os.environ.get("CC", "gcc").split()
-        subprocess.run([*compiler, "-O2", "-D_FORTIFY_SOURCE=2", "-pthread", "-o", directory / "known_io",
-                        HERE / "known_io.c"], check=True)
+        subprocess.run([*compiler, "-O2", "-D_FORTIFY_SOURCE=2", "-fno-builtin", "-pthread", "-o", directory / "known_io",
+                        HERE / "known_io.c", HERE / "known_kinds.c"], check=True)
         for mode in ("trace", "summary"):
-            for part in ("posix", "wide", "duplicates", "streams", "excluded", "children"):
+            for part in ("posix", "wide", "duplicates", "streams", "excluded", "children", "text", "scanned", "paths",
+                         "directories", "copies", "mapped", "requests"):
                 report, work = record(directory, mode, [part])
                 if report is None:
                     continue
