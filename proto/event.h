@@ -21,6 +21,7 @@ enum class EventKind : uint8_t {
 constexpr uint8_t kEventFailed = 1;     // the call returned an error
 constexpr uint8_t kEventCancelled = 2;  // kComplete: the request was cancelled; no data moved
 constexpr uint8_t kEventMessage = 4;    // peer, tag and bytes describe one point-to-point message
+constexpr uint8_t kEventDirect = 8;     // the file was opened with O_DIRECT
 
 // Values of Event::peer that are not ranks. MPI's own constants differ between implementations: the
 // backend translates them.
@@ -85,6 +86,7 @@ struct FileDefinition {
   uint64_t time;
   uint32_t id;           // unique within the process, from 1
   uint32_t path_size;    // bytes of path, no terminator
+  uint64_t mount;        // id of its mount as in /proc/PID/mountinfo; 0 = unknown
 };
 struct SiteDefinition {
   DefinitionHeader header;

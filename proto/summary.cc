@@ -10,7 +10,8 @@ namespace {
 using v1::CallClass;
 
 bool is_file_class(CallClass call_class) {
-  return (call_class >= v1::CLASS_OPEN && call_class <= v1::CLASS_METADATA) ||
+  return (call_class >= v1::CLASS_OPEN && call_class <= v1::CLASS_MAP) ||
+         (call_class >= v1::CLASS_SOCKET_CONNECT && call_class <= v1::CLASS_SOCKET_SEND) ||
          (call_class >= v1::CLASS_MPI_IO_OPEN && call_class <= v1::CLASS_MPI_IO_WRITE) ||
          call_class == v1::CLASS_MPI_IO_METADATA;
 }
@@ -22,6 +23,11 @@ bool is_start_class(CallClass call_class) { return call_class == v1::CLASS_START
 
 bool has_moved(const TraceEvent &row) {
   return (row.flags & (kRowFailed | kRowCancelled)) == 0 && row.peer != kPeerProcNull;
+}
+
+// POSIX accesses have the file's own position, MPI-IO's only what they say, sockets none.
+bool has_position(const TraceEvent &row, CallClass call_class) {
+  return row.offset >= 0 || call_class == v1::CLASS_READ || call_class == v1::CLASS_WRITE;
 }
 
 void merge_ticks(uint64_t first, uint64_t last, uint64_t *to_first, uint64_t *to_last) {
@@ -47,7 +53,8 @@ void FileStats::merge(const FileStats &other) {
   static constexpr uint64_t FileStats::*kSums[] = {
       &FileStats::opens, &FileStats::closes, &FileStats::reads, &FileStats::writes, &FileStats::bytes_read,
       &FileStats::bytes_written, &FileStats::read_ticks, &FileStats::write_ticks, &FileStats::metadata,
-      &FileStats::metadata_ticks, &FileStats::sequential, &FileStats::strided, &FileStats::random};
+      &FileStats::metadata_ticks, &FileStats::sequential, &FileStats::strided, &FileStats::random,
+      &FileStats::direct_opens, &FileStats::unaligned, &FileStats::maps, &FileStats::bytes_mapped};
   for (uint64_t FileStats::*sum : kSums) this->*sum += other.*sum;
   for (auto [bin, count] : other.read_sizes) read_sizes[bin] += count;
   for (auto [bin, count] : other.write_sizes) write_sizes[bin] += count;
@@ -184,30 +191,38 @@ void Summary::add_file(const TraceEvent &row, CallClass call_class) {
   switch (call_class) {
     case v1::CLASS_READ:
     case v1::CLASS_MPI_IO_READ:
+    case v1::CLASS_SOCKET_RECEIVE:
       file.read_ticks += ticks;
       if (row.request != 0) return;  // started: see add_file_completion()
       file.reads++;
       file.bytes_read += row.bytes;
       file.read_sizes[size_bin(row.bytes)]++;
-      if (row.offset >= 0 || call_class == v1::CLASS_READ) add_access(row, false, &file);
+      if (has_position(row, call_class)) add_access(row, false, &file);
       return;
     case v1::CLASS_WRITE:
     case v1::CLASS_MPI_IO_WRITE:
+    case v1::CLASS_SOCKET_SEND:
       file.writes++;
       file.bytes_written += row.bytes;
       file.write_ticks += ticks;
       file.write_sizes[size_bin(row.bytes)]++;
-      if (row.offset >= 0 || call_class == v1::CLASS_WRITE) add_access(row, true, &file);
+      if (has_position(row, call_class)) add_access(row, true, &file);
       return;
     case v1::CLASS_OPEN:
       cursors_[row.object] = 0;
       [[fallthrough]];
     case v1::CLASS_MPI_IO_OPEN:
+    case v1::CLASS_SOCKET_CONNECT:
       file.opens++;
+      if (row.flags & kRowDirect) file.direct_opens++;
       break;
     case v1::CLASS_CLOSE:
     case v1::CLASS_MPI_IO_CLOSE:
       file.closes++;
+      break;
+    case v1::CLASS_MAP:
+      file.maps++;
+      file.bytes_mapped += row.bytes;
       break;
     case v1::CLASS_SEEK:
       if (row.offset >= 0) cursors_[row.object] = static_cast<uint64_t>(row.offset);
@@ -229,6 +244,7 @@ void Summary::add_access(const TraceEvent &row, bool is_write, FileStats *file) 
     start = cursor;
     cursor += row.bytes;
   }
+  if (start % kAlignment != 0) file->unaligned++;
   Position &position = positions_[{row.object, is_write}];
   if (position.seen) {
     auto gap = static_cast<int64_t>(start - position.end);

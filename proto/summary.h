@@ -38,10 +38,14 @@ struct FileStats {
   uint64_t opens = 0, closes = 0, reads = 0, writes = 0, bytes_read = 0, bytes_written = 0;
   uint64_t read_ticks = 0, write_ticks = 0, metadata = 0, metadata_ticks = 0;
   uint64_t sequential = 0, strided = 0, random = 0;
+  uint64_t direct_opens = 0, unaligned = 0, maps = 0, bytes_mapped = 0;
   std::map<uint32_t, uint64_t> read_sizes, write_sizes;  // by size_bin
   void merge(const FileStats &other);
   bool operator==(const FileStats &) const = default;
 };
+
+/// Accesses that start at a multiple of this are aligned.
+constexpr uint64_t kAlignment = 4096;
 
 /// 0 for no bytes, else 1 + floor(log2 bytes).
 uint32_t size_bin(uint64_t bytes);

@@ -73,6 +73,10 @@ v1::Summary Summary::to_packet(uint32_t process) const {
     file->set_sequential(stats.sequential);
     file->set_strided(stats.strided);
     file->set_random(stats.random);
+    file->set_direct_opens(stats.direct_opens);
+    file->set_unaligned(stats.unaligned);
+    file->set_maps(stats.maps);
+    file->set_bytes_mapped(stats.bytes_mapped);
     fill_sizes(stats.read_sizes, file->mutable_read_sizes());
     fill_sizes(stats.write_sizes, file->mutable_write_sizes());
   }
@@ -108,7 +112,8 @@ void Summary::merge(const v1::Summary &packet) {
   for (const v1::FileStats &from : packet.files()) {
     FileStats stats{from.opens(), from.closes(), from.reads(), from.writes(), from.bytes_read(), from.bytes_written(),
                     from.read_ticks(), from.write_ticks(), from.metadata(), from.metadata_ticks(),
-                    from.sequential(), from.strided(), from.random(), {}, {}};
+                    from.sequential(), from.strided(), from.random(), from.direct_opens(), from.unaligned(),
+                    from.maps(), from.bytes_mapped(), {}, {}};
     merge_sizes(from.read_sizes(), &stats.read_sizes);
     merge_sizes(from.write_sizes(), &stats.write_sizes);
     files[from.file()].merge(stats);

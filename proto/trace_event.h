@@ -14,6 +14,7 @@ enum class RowKind : uint8_t { kCall = 0, kCompletion = 1, kReceivePart = 2, kPo
 constexpr uint16_t kRowFailed = kEventFailed;
 constexpr uint16_t kRowCancelled = kEventCancelled;
 constexpr uint16_t kRowMessage = kEventMessage;
+constexpr uint16_t kRowDirect = kEventDirect;
 constexpr uint16_t kRowLocalityShift = 4;  // two bits: enum Locality
 constexpr uint16_t kRowLocalityMask = 3 << kRowLocalityShift;
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 namespace slurmscope {
-constexpr uint32_t kRingVersion = 3;
+constexpr uint32_t kRingVersion = 4;
 constexpr uint32_t kFormatMajor = 1;
-constexpr uint32_t kFormatMinor = 1;
+constexpr uint32_t kFormatMinor = 2;
 }  // namespace slurmscope

@@ -22,7 +22,7 @@ libslurmscope_tools_la_SOURCES = \
   tools/export/event_text.cc tools/export/event_text.h tools/export/exporters.h \
   tools/export/machine_table.cc tools/export/text_table.cc tools/export/text_values.cc \
   tools/report/report.h tools/report/clock_tables.cc tools/report/report_facts.cc tools/report/report_json.cc \
-  tools/report/report_page.cc tools/report/report_sites.cc tools/report/report_tables.cc \
+  tools/report/file_tables.cc tools/report/report_page.cc tools/report/report_sites.cc tools/report/report_tables.cc \
   tools/compare/compare_json.cc tools/compare/compare_page.cc tools/compare/comparison.cc tools/compare/comparison.h \
   tools/compare/expression.cc tools/compare/expression.h tools/compare/gates.cc \
   tools/compare/run_facts.cc tools/compare/run_facts.h \

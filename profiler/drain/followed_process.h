@@ -16,6 +16,7 @@
 #include "proto/summary.h"
 #include "profiler/drain/clock_reader.h"
 #include "profiler/drain/modules.h"
+#include "profiler/drain/mounts.h"
 #include "profiler/drain/process_watch.h"
 #include "profiler/drain/resolver.h"
 #include "profiler/drain/ring_view.h"
@@ -107,6 +108,7 @@ class FollowedProcess {
 
  private:
   void add_definition(const v1::Packet &packet);
+  void name_mount(const FileDefinition &definition, std::string_view path, v1::File *file);
   void define_note(const DefinitionHeader *record);
   void define_thread(const DefinitionHeader *record, FollowedRing *ring);
   void define_counter(const DefinitionHeader *record);
@@ -121,6 +123,8 @@ class FollowedProcess {
   uint64_t tick_shift_ = 0;
   std::string build_id_;
   ModuleList modules_;
+  MountTable mounts_;
+  uint64_t mounts_read_ns_ = 0;
   uint64_t modules_read_ns_ = 0;
   uint32_t thread_count_ = 0;
   std::set<uint32_t> sites_, files_;

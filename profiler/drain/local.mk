@@ -9,7 +9,7 @@ libslurmscope_drain_la_SOURCES = \
   profiler/drain/followed_process.cc profiler/drain/followed_process.h \
   profiler/drain/follower.cc profiler/drain/follower.h profiler/drain/follower_batch.cc \
   profiler/drain/journal.cc profiler/drain/journal.h \
-  profiler/drain/modules.cc profiler/drain/modules.h \
+  profiler/drain/modules.cc profiler/drain/mounts.cc profiler/drain/mounts.h profiler/drain/modules.h \
   profiler/drain/node_facts.cc profiler/drain/node_facts.h \
   profiler/drain/output_file.cc profiler/drain/output_file.h \
   profiler/drain/probe.cc profiler/drain/probe.h \

@@ -12,7 +12,7 @@
 namespace slurmscope {
 namespace {
 
-constexpr uint64_t kModulesEveryNs = 1'000'000'000;
+constexpr uint64_t kModulesEveryNs = 1'000'000'000, kMountsEveryNs = 1'000'000'000;
 constexpr size_t kMaxCounters = 1024;
 
 template <typename Record> bool copy_record(const DefinitionHeader *record, Record *to) {
@@ -55,6 +55,7 @@ bool FollowedProcess::define(const DefinitionHeader *record, FollowedRing *ring)
       packet.mutable_file()->set_process(id_);
       packet.mutable_file()->set_id(file.id);
       packet.mutable_file()->set_path(utf8_text(text));
+      name_mount(file, text, packet.mutable_file());
       add_definition(packet);
       return true;
     }
@@ -84,6 +85,23 @@ bool FollowedProcess::define(const DefinitionHeader *record, FollowedRing *ring)
     default:
       return false;
   }
+}
+
+// A mount's id means the same in every namespace, so our own table will do for a process that is gone; a path means
+// what its process sees.
+void FollowedProcess::name_mount(const FileDefinition &definition, std::string_view path, v1::File *file) {
+  if (!path.starts_with('/')) return;
+  auto look_up = [&] { return definition.mount != 0 ? mounts_.find(definition.mount) : mounts_.find_path(path); };
+  const Mount *mount = look_up();
+  if (uint64_t now = monotonic_ns(); mount == nullptr && now - mounts_read_ns_ >= kMountsEveryNs) {
+    mounts_read_ns_ = now;
+    if (watch.is_visible() && watch.is_alive()) mounts_.read(std::to_string(file_->pid));
+    if (mounts_.empty() && definition.mount != 0) mounts_.read("self");
+    mount = look_up();
+  }
+  if (mount == nullptr) return;
+  file->set_filesystem(utf8_text(mount->type));
+  file->set_mount(utf8_text(mount->point));
 }
 
 // A note "counter NAME: reason" says why a counter cannot be read; it becomes part of the CounterSet.

@@ -16,6 +16,7 @@ constexpr size_t kMaxGenerations = 1 << 17;
 
 static_assert(static_cast<int>(CallClass::kLocal) == v1::CLASS_LOCAL);
 static_assert(static_cast<int>(CallClass::kOpen) == v1::CLASS_OPEN);
+static_assert(static_cast<int>(CallClass::kMap) == v1::CLASS_MAP);
 static_assert(static_cast<int>(CallClass::kSocketSend) == v1::CLASS_SOCKET_SEND);
 static_assert(static_cast<int>(CallClass::kQuery) == v1::CLASS_QUERY);
 static_assert(static_cast<int>(CallClass::kMpiIoWrite) == v1::CLASS_MPI_IO_WRITE);
@@ -197,7 +198,7 @@ TraceEvent Resolver::resolve(const Event &event, RingContext *ring) {
     clamped_++;
   }
   row.call = event.call < roles_->classes.size() ? event.call : 0;
-  row.flags = event.flags & (kRowFailed | kRowCancelled | kRowMessage);
+  row.flags = event.flags & (kRowFailed | kRowCancelled | kRowMessage | kRowDirect);
   row.bytes = event.bytes;
   row.peer = event.peer;
   row.tag = event.tag;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "profiler/io/lazy_memory.h"
+#include "profiler/io/path_rules.h"
 #include "profiler/io/path_table.h"
 #include "profiler/io/path_text.h"
 #include "profiler/preload/recorder.h"
@@ -32,15 +33,13 @@ struct FileNames {
 
 std::atomic<FileNames *> file_names;
 std::atomic<uint32_t> has_no_proc;
-char spool_directory[1024 + 64];
 
 FileNames *names() { return lazy_block(file_names, sizeof(FileNames)); }
 
 bool is_excluded(const char *path) {
   // eventfd, timerfd, epoll: wake-ups between threads, most of them of MPI's own progress thread.
   if (strncmp(path, "anon_inode:", 11) == 0) return true;
-  return path_is_under(path, "/proc") || path_is_under(path, "/sys") ||
-         (spool_directory[0] != '\0' && path_is_under(path, spool_directory));
+  return !is_recorded_path(path);
 }
 
 /// Claims a scratch for its own lifetime; get() is NULL if all are in use.
@@ -77,6 +76,15 @@ class ScratchClaim {
   Scratch *scratch_ = nullptr;
 };
 
+/// Which mount the file at an absolute path is on; 0 if the kernel does not say. Asks for nothing that a file system
+/// would have to look for.
+uint64_t mount_of(const char *path) {
+  constexpr unsigned kMountId = 0x1000;  // STATX_MNT_ID, Linux 5.8
+  struct statx facts;
+  if (path[0] != '/' || raw::statx(path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, kMountId, &facts) != 0) return 0;
+  return (facts.stx_mask & kMountId) != 0 ? facts.stx_mnt_id : 0;
+}
+
 bool define_file(Scratch *scratch, uint32_t id) {
   size_t length = strlen(scratch->path);
   size_t size = sizeof(FileDefinition) + length;
@@ -86,6 +94,7 @@ bool define_file(Scratch *scratch, uint32_t id) {
   scratch->definition.time = now_ticks();
   scratch->definition.id = id;
   scratch->definition.path_size = static_cast<uint32_t>(length);
+  scratch->definition.mount = mount_of(scratch->path);
   return recorder_link->define(&scratch->definition.header);
 }
 
@@ -144,6 +153,25 @@ bool read_descriptor_path(Scratch *scratch, int fd, bool *is_in_vain) {
   return true;
 }
 
+uint32_t marks_of(SocketKind kind, bool names_peer) {
+  return kSocketMark | (names_peer ? kPeerMark : 0) | static_cast<uint32_t>(kind) << kSocketKindShift;
+}
+
+SocketKind kind_of_socket(int fd) {
+  int family = 0, type = 0;
+  return raw::socket_option(fd, SO_DOMAIN, &family) && raw::socket_option(fd, SO_TYPE, &type) ? socket_kind(family, type) : SocketKind::kOther;
+}
+
+/// The file of a socket, by the peer that it is connected to.
+uint32_t file_of_socket(Scratch *scratch, int fd) {
+  sockaddr_storage peer;
+  SocketKind kind = kind_of_socket(fd);
+  size_t size = raw::peer_of_socket(fd, &peer, sizeof peer);
+  bool names_peer = write_socket_text(kind, &peer, size, scratch->path);
+  uint32_t file = id_of_path(scratch, true);
+  return file == kExcludedFile || file == kNoFile ? file : file | marks_of(kind, names_peer);
+}
+
 /// Puts the absolute form of `path` into scratch->path.
 bool make_absolute(Scratch *scratch, int directory, const char *path) {
   size_t length = 0;
@@ -173,11 +201,6 @@ bool make_absolute(Scratch *scratch, int directory, const char *path) {
 
 }  // namespace
 
-void file_table_exclude(const char *spool) {
-  if (strlen(spool) < sizeof(spool_directory)) strcpy(spool_directory, spool);
-  tidy_path(spool_directory);
-}
-
 uint32_t file_of_descriptor(int fd) {
   uint32_t file = known_file_of_descriptor(fd);
   if (__builtin_expect(file != kNoFile, 1)) return file != kUnknowableFile ? file : kNoFile;
@@ -192,7 +215,7 @@ uint32_t file_of_descriptor(int fd) {
     return kNoFile;
   }
   reduce_to_kind(scratch->path);
-  file = id_of_path(scratch, true);
+  file = strcmp(scratch->path, "socket:") == 0 ? file_of_socket(scratch, fd) : id_of_path(scratch, true);
   learn_descriptor(fd, file);
   return file;
 }
@@ -202,6 +225,16 @@ uint32_t file_of_path(int directory, const char *path, bool may_add) {
   Scratch *scratch = claim.get();
   if (scratch == nullptr || !make_absolute(scratch, directory, path)) return kNoFile;
   return id_of_path(scratch, may_add);
+}
+
+uint32_t file_of_peer(int fd, uint32_t socket, const void *address, size_t size) {
+  ScratchClaim claim;
+  Scratch *scratch = claim.get();
+  if (scratch == nullptr) return kNoFile;
+  SocketKind kind = is_socket(socket) ? static_cast<SocketKind>(socket >> kSocketKindShift & 0xf) : kind_of_socket(fd);
+  bool names_peer = write_socket_text(kind, address, size, scratch->path);
+  uint32_t file = id_of_path(scratch, true);
+  return file == kExcludedFile || file == kNoFile ? file : file | marks_of(kind, names_peer);
 }
 
 uint32_t file_of_unnamed(int directory, const char *path) {

@@ -2,8 +2,10 @@
 #include "profiler/io/io_engine.h"
 
 #include "profiler/io/io_streams.h"
+#include "profiler/io/path_rules.h"
 #include "profiler/io/io_recording.h"
 #include "profiler/preload/recorder_state.h"
+#include "profiler/preload/runtime_threads.h"
 
 namespace slurmscope {
 
@@ -20,10 +22,10 @@ void add_relaxed(uint64_t *counter, uint64_t amount) {
 
 }  // namespace
 
-void io_recording_enable(uint64_t min_calls, uint64_t min_bytes, const char *spool) {
-  file_table_exclude(spool);
-  min_calls_to_attach = min_calls;
-  min_bytes_to_attach = min_bytes;
+void io_recording_enable(const Settings &settings, const char *spool) {
+  set_path_rules(settings.io_exclude, settings.io_include, spool);
+  min_calls_to_attach = settings.io_calls;
+  min_bytes_to_attach = settings.io_bytes;
   __atomic_store_n(&io_is_enabled, 1, __ATOMIC_RELEASE);
 }
 
@@ -41,7 +43,7 @@ Admission admit_slowly() {
         __atomic_load_n(&process->io_bytes, __ATOMIC_RELAXED) <= min_bytes_to_attach)
       return Admission::kCount;
   }
-  if (thread_local_state()->is_sealed) return Admission::kPass;
+  if (thread_local_state()->is_sealed || is_runtime_thread()) return Admission::kPass;
   Hidden hidden;
   if (attach_thread() != nullptr) return Admission::kRecord;
   return process->is_active ? Admission::kPass : Admission::kCount;

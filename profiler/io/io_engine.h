@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "profiler/io/file_table.h"
+#include "profiler/io/function_ref.h"
 #include "profiler/preload/recorder.h"
 
 namespace slurmscope {
@@ -56,6 +57,9 @@ inline bool is_following() { return io_is_enabled && recorder_link->process->is_
 /// True if the descriptor table must be told of a change made by this process.
 inline bool is_followed() { return is_following() && !is_vfork_child(); }
 
+// One copy in the library, whoever calls it.
+#define IO_ONCE __attribute__((noinline)) inline
+
 constexpr int64_t kNoOffset = -1;
 
 inline void describe_failure(Event *event, int error) {
@@ -64,9 +68,9 @@ inline void describe_failure(Event *event, int error) {
 }
 
 /// A call that moves data or changes a file through a descriptor; its result is a byte count if
-/// `moves_bytes`, else 0 for success.
+/// `moves_bytes`, else 0 for success. On a socket it is recorded as `socket_call`, if there is one.
 template <bool moves_bytes, typename Call>
-auto descriptor_call(uint16_t call, int fd, int64_t offset, Call real) -> decltype(real()) {
+auto descriptor_call(uint16_t call, int fd, int64_t offset, Call real, uint16_t socket_call = kCallNone) -> decltype(real()) {
   Admission admission = admit();
   if (admission == Admission::kPass) return real();
   if (admission == Admission::kCount) {
@@ -76,10 +80,10 @@ auto descriptor_call(uint16_t call, int fd, int64_t offset, Call real) -> declty
   }
   uint32_t file = file_of_descriptor(fd);
   if (file == kExcludedFile) return real();
-  Recording recording(call, kGuardOfIo);
+  Recording recording(socket_call != kCallNone && is_socket(file) ? socket_call : call, kGuardOfIo);
   auto result = real();
   if (Event *event = recording.finish()) {
-    event->object = file;
+    event->object = file_id(file);
     event->peer = fd;
     event->offset = offset;
     if (result < 0) describe_failure(event, errno);
@@ -89,15 +93,20 @@ auto descriptor_call(uint16_t call, int fd, int64_t offset, Call real) -> declty
   return result;
 }
 
+/// The same for calls that move no bytes.
+IO_ONCE int descriptor_status_call(uint16_t call, int fd, int64_t offset, FunctionRef<int()> real) {
+  return descriptor_call<false>(call, fd, offset, real);
+}
+
 /// A call on a descriptor that returns an error number instead of setting errno.
-template <typename Call> int error_number_call(uint16_t call, int fd, int64_t offset, Call real) {
+IO_ONCE int error_number_call(uint16_t call, int fd, int64_t offset, FunctionRef<int()> real) {
   if (admit() != Admission::kRecord) return real();
   uint32_t file = file_of_descriptor(fd);
   if (file == kExcludedFile) return real();
   Recording recording(call, kGuardOfIo);
   int result = real();
   if (Event *event = recording.finish()) {
-    event->object = file;
+    event->object = file_id(file);
     event->peer = fd;
     event->offset = offset;
     if (result != 0) describe_failure(event, result);
@@ -107,7 +116,7 @@ template <typename Call> int error_number_call(uint16_t call, int fd, int64_t of
 }
 
 /// A call that has no descriptor and no path, or many; 0 is success.
-template <typename Call> int plain_call(uint16_t call, Call real) {
+IO_ONCE int plain_call(uint16_t call, FunctionRef<int()> real) {
   if (admit() != Admission::kRecord) return real();
   Recording recording(call, kGuardOfIo);
   int result = real();
@@ -119,14 +128,14 @@ template <typename Call> int plain_call(uint16_t call, Call real) {
 }
 
 /// lseek: what counts is where it ended.
-template <typename Call> off64_t seek_call(uint16_t call, int fd, Call real) {
+IO_ONCE off64_t seek_call(uint16_t call, int fd, FunctionRef<off64_t()> real) {
   if (admit() != Admission::kRecord) return real();
   uint32_t file = file_of_descriptor(fd);
   if (file == kExcludedFile) return real();
   Recording recording(call, kGuardOfIo);
   off64_t result = real();
   if (Event *event = recording.finish()) {
-    event->object = file;
+    event->object = file_id(file);
     event->peer = fd;
     event->offset = result;
     if (result < 0) describe_failure(event, errno);
@@ -138,7 +147,7 @@ template <typename Call> off64_t seek_call(uint16_t call, int fd, Call real) {
 /// A call on the file at `path` (empty or NULL, where the call allows that: `directory` itself); 0 is
 /// success. Failures do not give a file an id: a search along a list of
 /// directories would fill the table with files that do not exist.
-template <typename Call> int path_call(uint16_t call, int directory, const char *path, Call real) {
+IO_ONCE int path_call(uint16_t call, int directory, const char *path, FunctionRef<int()> real) {
   if (admit() != Admission::kRecord) return real();
   Recording recording(call, kGuardOfIo);
   int result = real();
@@ -147,7 +156,7 @@ template <typename Call> int path_call(uint16_t call, int directory, const char 
     uint32_t file = kNoFile;
     if (result == 0 || path_was_read(error)) file = file_of_path(directory, path, result == 0);
     if (file != kExcludedFile) {
-      event->object = file;
+      event->object = file_id(file);
       if (result != 0) describe_failure(event, error);
       recording.publish();
     }
@@ -164,7 +173,7 @@ inline uint32_t bind_opened(int fd, int directory, const char *path, int flags) 
   return file;
 }
 
-template <typename Call> int open_call(uint16_t call, int directory, const char *path, int flags, Call real) {
+IO_ONCE int open_call(uint16_t call, int directory, const char *path, int flags, FunctionRef<int()> real) {
   if (admit() != Admission::kRecord) {
     int fd = real();
     if (fd >= 0 && is_followed()) set_descriptor(fd, kNoFile);
@@ -178,9 +187,10 @@ template <typename Call> int open_call(uint16_t call, int directory, const char 
   if (fd >= 0) file = bind_opened(fd, directory, path, flags);
   else if (path_was_read(error)) file = file_of_path(directory, path, false);
   if (event != nullptr && file != kExcludedFile) {
-    event->object = file;
+    event->object = file_id(file);
     event->peer = fd;
     if (fd < 0) describe_failure(event, error);
+    else if ((flags & O_DIRECT) != 0) event->flags = kEventDirect;
     recording.publish();
   }
   errno = error;
@@ -206,7 +216,7 @@ Object *object_open_call(uint16_t call, const char *path, int (*descriptor)(Obje
   if (fd >= 0) file = bind_opened(fd, AT_FDCWD, path, 0);
   else if (object == nullptr && path_was_read(error)) file = file_of_path(AT_FDCWD, path, false);
   if (event != nullptr && file != kExcludedFile) {
-    event->object = file;
+    event->object = file_id(file);
     event->peer = fd;
     if (object == nullptr) describe_failure(event, error);
     recording.publish();
@@ -217,7 +227,7 @@ Object *object_open_call(uint16_t call, const char *path, int (*descriptor)(Obje
 
 /// close, fclose and closedir. The table forgets the number before the call: after it, another thread may already
 /// have been given the same number.
-template <typename Call> int close_call(uint16_t call, int fd, Call real) {
+IO_ONCE int close_call(uint16_t call, int fd, FunctionRef<int()> real) {
   Admission admission = admit();
   if (!is_followed()) return real();
   uint32_t file = known_file_of_descriptor(fd);
@@ -226,7 +236,7 @@ template <typename Call> int close_call(uint16_t call, int fd, Call real) {
   Recording recording(call, kGuardOfIo);
   int result = real();
   if (Event *event = recording.finish()) {
-    event->object = file;
+    event->object = file_id(file);
     event->peer = fd;
     if (result != 0) describe_failure(event, errno);
     recording.publish();

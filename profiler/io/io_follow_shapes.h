@@ -47,16 +47,6 @@
   IO_EXPORT int name(int domain, int type, int protocol) __THROW {                                 \
     return new_descriptor_call([=] { return real_##name.get()(domain, type, protocol); });         \
   }
-#define IO_SHAPE_NewAccepted(name)                                                                 \
-  IO_REAL_OR_FAIL(name)                                                                            \
-  IO_EXPORT int name(int fd, struct sockaddr *address, socklen_t *length) {                        \
-    return new_descriptor_call([=] { return real_##name.get()(fd, address, length); });            \
-  }
-#define IO_SHAPE_NewAcceptedFlags(name)                                                            \
-  IO_REAL_OR_FAIL(name)                                                                            \
-  IO_EXPORT int name(int fd, struct sockaddr *address, socklen_t *length, int flags) {             \
-    return new_descriptor_call([=] { return real_##name.get()(fd, address, length, flags); });     \
-  }
 #define IO_SHAPE_NewSocketPair(name)                                                               \
   IO_REAL_OR_FAIL(name)                                                                            \
   IO_EXPORT int name(int domain, int type, int protocol, int pair[2]) __THROW {                    \

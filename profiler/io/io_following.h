@@ -6,12 +6,13 @@
 #pragma once
 
 #include "profiler/io/io_streams.h"
+#include "profiler/preload/runtime_threads.h"
 
 namespace slurmscope {
 
-/// What a new socket or pipe means: one that MPI makes inside a call is its own business, also when its
-/// progress thread uses it later.
-inline uint32_t file_of_new_descriptor() { return is_nested() ? kExcludedFile : kNoFile; }
+/// What a new socket or pipe means: one that MPI makes inside a call, or in a thread of its own, is its own business,
+/// whoever uses it later.
+inline uint32_t file_of_new_descriptor() { return is_nested() || is_runtime_thread() ? kExcludedFile : kNoFile; }
 
 /// A call that returns a new descriptor of something that has no path.
 template <typename Call> int new_descriptor_call(Call real) {

@@ -3,15 +3,15 @@
 // Until io_recording_enable() every wrapper is a pass-through of about a nanosecond.
 #pragma once
 
-#include <cstdint>
+#include "proto/settings.h"
 
 namespace slurmscope {
 
 /// From the preload's constructor, in a process that may be recorded (a spool directory, mode not off,
 /// executable not skipped); recorder_link must be usable. The process is attached by itself once it has
-/// made more than `min_calls` I/O calls or moved more than `min_bytes`; the files below `spool` are
+/// made more than `io_calls` I/O calls or moved more than `io_bytes`; the files below `spool` are
 /// never recorded.
-void io_recording_enable(uint64_t min_calls, uint64_t min_bytes, const char *spool);
+void io_recording_enable(const Settings &settings, const char *spool);
 
 /// From the preload's constructor, in every process: mmap, which allocators call at any moment, then goes on to libc's
 /// (not straight to the kernel: communication libraries patch that function to see what is mapped).

@@ -66,13 +66,13 @@
   IO_REAL_SYSTEM_CALL(name, SYS_##call)                                                            \
   IO_EXPORT ssize_t name(int fd, void *buffer, size_t size) {                                      \
     return descriptor_call<true>(kCall_##call, fd, kNoOffset,                                      \
-                                 [=] { return real_##name.get()(fd, buffer, size); });             \
+                                 [=] { return real_##name.get()(fd, buffer, size); }, kCall_##call##_socket); \
   }
 #define IO_SHAPE_ReadFortified(name, call)                                                         \
   IO_REAL_SYSTEM_CALL(name, SYS_read)                                                              \
   IO_EXPORT ssize_t name(int fd, void *buffer, size_t size, size_t room) {                         \
     return descriptor_call<true>(kCall_##call, fd, kNoOffset,                                      \
-                                 [=] { return real_##name.get()(fd, buffer, size, room); });       \
+                                 [=] { return real_##name.get()(fd, buffer, size, room); }, kCall_##call##_socket); \
   }
 #define IO_SHAPE_ReadAt(name, call)                                                                \
   IO_REAL_SYSTEM_CALL(name, SYS_pread64)                                                           \
@@ -90,7 +90,7 @@
   IO_REAL_SYSTEM_CALL(name, SYS_write)                                                             \
   IO_EXPORT ssize_t name(int fd, const void *buffer, size_t size) {                                \
     return descriptor_call<true>(kCall_##call, fd, kNoOffset,                                      \
-                                 [=] { return real_##name.get()(fd, buffer, size); });             \
+                                 [=] { return real_##name.get()(fd, buffer, size); }, kCall_##call##_socket); \
   }
 #define IO_SHAPE_WriteAt(name, call)                                                               \
   IO_REAL_SYSTEM_CALL(name, SYS_pwrite64)                                                          \
@@ -102,7 +102,7 @@
   IO_REAL_SYSTEM_CALL(name, SYS_##call)                                                            \
   IO_EXPORT ssize_t name(int fd, const struct iovec *parts, int count) {                           \
     return descriptor_call<true>(kCall_##call, fd, kNoOffset,                                      \
-                                 [=] { return real_##name.get()(fd, parts, count); });             \
+                                 [=] { return real_##name.get()(fd, parts, count); }, kCall_##call##_socket); \
   }
 #define IO_SHAPE_VectorAt(name, call)                                                              \
   IO_REAL_OR_FAIL(name)                                                                            \
@@ -126,12 +126,12 @@
 #define IO_SHAPE_Descriptor(name, call)                                                            \
   IO_REAL_SYSTEM_CALL(name, SYS_##call)                                                            \
   IO_EXPORT int name(int fd) {                                                                     \
-    return descriptor_call<false>(kCall_##call, fd, kNoOffset, [=] { return real_##name.get()(fd); }); \
+    return descriptor_status_call(kCall_##call, fd, kNoOffset, [=] { return real_##name.get()(fd); }); \
   }
 #define IO_SHAPE_Truncate(name, call)                                                              \
   IO_REAL_OR_FAIL(name)                                                                            \
   IO_EXPORT int name(int fd, off64_t length) __THROW {                                             \
-    return descriptor_call<false>(kCall_##call, fd, length,                                        \
+    return descriptor_status_call(kCall_##call, fd, length,                                        \
                                   [=] { return real_##name.get()(fd, length); });                  \
   }
 
@@ -154,7 +154,7 @@
 #define IO_STAT_DESCRIPTOR_SHAPE(name, call, status)                                               \
   IO_REAL_SYSTEM_CALL(name, SYS_fstat)                                                             \
   IO_EXPORT int name(int fd, struct status *result) __THROW {                                      \
-    return descriptor_call<false>(kCall_##call, fd, kNoOffset,                                     \
+    return descriptor_status_call(kCall_##call, fd, kNoOffset,                                     \
                                   [=] { return real_##name.get()(fd, result); });                  \
   }
 #define IO_SHAPE_StatDescriptor(name, call) IO_STAT_DESCRIPTOR_SHAPE(name, call, stat)
@@ -162,7 +162,7 @@
 #define IO_OLD_STAT_DESCRIPTOR_SHAPE(name, call, status)                                           \
   IO_REAL_OR_FAIL(name)                                                                            \
   IO_EXPORT int name(int version, int fd, struct status *result) {                                 \
-    return descriptor_call<false>(kCall_##call, fd, kNoOffset,                                     \
+    return descriptor_status_call(kCall_##call, fd, kNoOffset,                                     \
                                   [=] { return real_##name.get()(version, fd, result); });         \
   }
 #define IO_SHAPE_OldStatDescriptor(name, call) IO_OLD_STAT_DESCRIPTOR_SHAPE(name, call, stat)

@@ -57,7 +57,7 @@
   IO_REAL(name, (slurmscope::fallback::missing<nullptr>))                                          \
   IO_EXPORT FILE *name(int fd, const char *mode) __THROW {                                         \
     FILE *stream = nullptr;                                                                        \
-    descriptor_call<false>(kCall_##call, fd, kNoOffset, [&] {                                      \
+    descriptor_status_call(kCall_##call, fd, kNoOffset, [&] {                                      \
       stream = real_##name.get()(fd, mode);                                                        \
       return stream != nullptr ? 0 : -1;                                                           \
     });                                                                                            \

@@ -22,7 +22,7 @@ template <typename Call> int stream_close_call(uint16_t call, FILE *stream, Call
 
 /// freopen: the stream lets its descriptor go and gets one, the same number or another. Without a path only its mode
 /// changes.
-template <typename Call> FILE *stream_reopen_call(uint16_t call, const char *path, FILE *stream, Call real) {
+IO_ONCE FILE *stream_reopen_call(uint16_t call, const char *path, FILE *stream, FunctionRef<FILE *()> real) {
   reach_safe_point();
   uint32_t before = kNoFile;
   if (is_followed()) {
@@ -50,7 +50,7 @@ template <typename Call> FILE *stream_reopen_call(uint16_t call, const char *pat
     file = file_of_path(AT_FDCWD, path, false);
   }
   if (event != nullptr && file != kExcludedFile) {
-    event->object = file;
+    event->object = file_id(file);
     event->peer = fd;
     if (result == nullptr) describe_failure(event, error);
     recording.publish();
@@ -75,7 +75,7 @@ size_t stream_call(uint16_t call, FILE *stream, size_t size, size_t count, Call 
   Recording recording(call, kGuardOfIo);
   size_t moved = real();
   if (Event *event = recording.finish()) {
-    event->object = file;
+    event->object = file_id(file);
     event->peer = fd;
     event->bytes = moved * size;
     if (moved < count && ferror_unlocked(stream)) describe_failure(event, errno);
@@ -85,8 +85,8 @@ size_t stream_call(uint16_t call, FILE *stream, size_t size, size_t count, Call 
 }
 
 /// A call that moves text through a stream: `bytes_of(result)` says how much, and is negative if the call failed.
-template <typename Call, typename Measure>
-auto stream_text_call(uint16_t call, FILE *stream, Call real, Measure bytes_of) -> decltype(real()) {
+template <typename Result>
+IO_ONCE Result stream_text_call(uint16_t call, FILE *stream, FunctionRef<Result()> real, FunctionRef<ssize_t(Result)> bytes_of) {
   Admission admission = admit();
   if (admission == Admission::kPass) return real();
   if (admission == Admission::kCount) {
@@ -101,7 +101,7 @@ auto stream_text_call(uint16_t call, FILE *stream, Call real, Measure bytes_of) 
   Recording recording(call, kGuardOfIo);
   auto result = real();
   if (Event *event = recording.finish()) {
-    event->object = file;
+    event->object = file_id(file);
     event->peer = fd;
     ssize_t moved = bytes_of(result);
     if (moved < 0) describe_failure(event, errno);
@@ -131,7 +131,12 @@ class ScannedBytes {
   const char *at_, *end_;
 };
 
-template <typename Call> int stream_scan_call(uint16_t call, FILE *stream, Call real) {
+template <typename Call, typename Measure>
+auto stream_text_call(uint16_t call, FILE *stream, Call real, Measure bytes_of) -> ResultOf<Call> {
+  return stream_text_call<ResultOf<Call>>(call, stream, FunctionRef<ResultOf<Call>()>(real), FunctionRef<ssize_t(ResultOf<Call>)>(bytes_of));
+}
+
+IO_ONCE int stream_scan_call(uint16_t call, FILE *stream, FunctionRef<int()> real) {
   if (!io_is_enabled) return real();
   ScannedBytes scanned(stream);
   return stream_text_call(call, stream, real, [&](int result) {
@@ -141,18 +146,18 @@ template <typename Call> int stream_scan_call(uint16_t call, FILE *stream, Call 
 }
 
 /// fflush; NULL: all streams.
-template <typename Call> int stream_flush_call(uint16_t call, FILE *stream, Call real) {
+IO_ONCE int stream_flush_call(uint16_t call, FILE *stream, FunctionRef<int()> real) {
   if (stream == nullptr) return plain_call(call, real);
   if (!is_following()) return real();
   int fd = descriptor_of(stream);
-  return fd < 0 ? real() : descriptor_call<false>(call, fd, kNoOffset, real);
+  return fd < 0 ? real() : descriptor_status_call(call, fd, kNoOffset, real);
 }
 
 /// ftello(), keeping errno. Of a stream that was just positioned it costs no system call.
 int64_t position_of(FILE *stream);
 
 /// fseek and its kin: 0 is success.
-template <typename Call> int stream_seek_call(uint16_t call, FILE *stream, Call real) {
+IO_ONCE int stream_seek_call(uint16_t call, FILE *stream, FunctionRef<int()> real) {
   if (admit() != Admission::kRecord) return real();
   int fd = descriptor_of(stream);
   uint32_t file = fd < 0 ? kExcludedFile : file_of_descriptor(fd);
@@ -160,7 +165,7 @@ template <typename Call> int stream_seek_call(uint16_t call, FILE *stream, Call 
   Recording recording(call, kGuardOfIo);
   int result = real();
   if (Event *event = recording.finish()) {
-    event->object = file;
+    event->object = file_id(file);
     event->peer = fd;
     if (result != 0) describe_failure(event, errno);
     else event->offset = position_of(stream);

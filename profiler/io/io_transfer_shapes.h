@@ -9,17 +9,18 @@
 #define IO_SHAPE_SendFile(name, call)                                                              \
   IO_REAL_SYSTEM_CALL(name, SYS_sendfile)                                                          \
   IO_EXPORT ssize_t name(int to, int from, off64_t *offset, size_t size) __THROW {                 \
-    return transfer_call(kCall_##call, kCall_##call##_source, {from, offset}, {to, nullptr},       \
+    return transfer_call({from, offset, kCall_##call##_source, kCall_##call##_source},             \
+                         {to, nullptr, kCall_##call, kCall_##call##_socket},                       \
                          [=] { return real_##name.get()(to, from, offset, size); });               \
   }
-#define IO_COPY_SHAPE(name, call)                                                                  \
+#define IO_COPY_SHAPE(name, call, to_socket, from_socket)                                          \
   IO_REAL_OR_FAIL(name)                                                                            \
   IO_EXPORT ssize_t name(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t size, unsigned flags) { \
-    return transfer_call(kCall_##call, kCall_##call##_source, {from, from_offset}, {to, to_offset}, \
+    return transfer_call({from, from_offset, kCall_##call##_source, from_socket}, {to, to_offset, kCall_##call, to_socket}, \
                          [=] { return real_##name.get()(from, from_offset, to, to_offset, size, flags); }); \
   }
-#define IO_SHAPE_CopyRange(name, call) IO_COPY_SHAPE(name, call)
-#define IO_SHAPE_Splice(name, call) IO_COPY_SHAPE(name, call)
+#define IO_SHAPE_CopyRange(name, call) IO_COPY_SHAPE(name, call, kCall_##call, kCall_##call##_source)
+#define IO_SHAPE_Splice(name, call) IO_COPY_SHAPE(name, call, kCall_##call##_socket, kCall_##call##_source_socket)
 
 // ---- mappings
 #define IO_SHAPE_Map(name, call)                                                                   \
@@ -91,18 +92,18 @@
 #define IO_SHAPE_DescriptorPlain(name, call)                                                       \
   IO_REAL_SYSTEM_CALL(name, SYS_##call)                                                            \
   IO_EXPORT int name(int fd) __THROW {                                                             \
-    return descriptor_call<false>(kCall_##call, fd, kNoOffset, [=] { return real_##name.get()(fd); }); \
+    return descriptor_status_call(kCall_##call, fd, kNoOffset, [=] { return real_##name.get()(fd); }); \
   }
 #define IO_SHAPE_SyncRange(name, call)                                                             \
   IO_REAL_SYSTEM_CALL(name, SYS_sync_file_range)                                                   \
   IO_EXPORT int name(int fd, off64_t offset, off64_t size, unsigned flags) {                       \
-    return descriptor_call<false>(kCall_##call, fd, offset,                                        \
+    return descriptor_status_call(kCall_##call, fd, offset,                                        \
                                   [=] { return real_##name.get()(fd, offset, size, flags); });     \
   }
 #define IO_SHAPE_Allocate(name, call)                                                              \
   IO_REAL_SYSTEM_CALL(name, SYS_fallocate)                                                         \
   IO_EXPORT int name(int fd, int mode, off64_t offset, off64_t size) {                             \
-    return descriptor_call<false>(kCall_##call, fd, offset,                                        \
+    return descriptor_status_call(kCall_##call, fd, offset,                                        \
                                   [=] { return real_##name.get()(fd, mode, offset, size); });      \
   }
 #define IO_SHAPE_AllocatePosix(name, call)                                                         \
@@ -114,7 +115,7 @@
 #define IO_SHAPE_DescriptorMode(name, call)                                                        \
   IO_REAL_SYSTEM_CALL(name, SYS_##call)                                                            \
   IO_EXPORT int name(int fd, mode_t mode) __THROW {                                                \
-    return descriptor_call<false>(kCall_##call, fd, kNoOffset, [=] { return real_##name.get()(fd, mode); }); \
+    return descriptor_status_call(kCall_##call, fd, kNoOffset, [=] { return real_##name.get()(fd, mode); }); \
   }
 
 // ---- calls on a path below a directory, and on two paths

@@ -16,10 +16,12 @@ namespace slurmscope {
 struct TransferEnd {
   int fd;
   const off64_t *offset;
+  uint16_t file_call, socket_call;
   uint32_t file = kNoFile;
+  uint16_t call() const { return is_socket(file) ? socket_call : file_call; }
 };
 inline void describe_transfer(Event *event, const TransferEnd &end, ssize_t result) {
-  event->object = end.file;
+  event->object = file_id(end.file);
   event->peer = end.fd;
   if (result < 0) {
     describe_failure(event, errno);
@@ -29,8 +31,7 @@ inline void describe_transfer(Event *event, const TransferEnd &end, ssize_t resu
   if (end.offset != nullptr) event->offset = *end.offset - result;
 }
 
-template <typename Call>
-ssize_t transfer_call(uint16_t call, uint16_t source_call, TransferEnd source, TransferEnd target, Call real) {
+IO_ONCE ssize_t transfer_call(TransferEnd source, TransferEnd target, FunctionRef<ssize_t()> real) {
   Admission admission = admit();
   if (admission == Admission::kPass) return real();
   if (admission == Admission::kCount) {
@@ -42,7 +43,7 @@ ssize_t transfer_call(uint16_t call, uint16_t source_call, TransferEnd source, T
   target.file = file_of_descriptor(target.fd);
   bool has_source = source.file != kExcludedFile, has_target = target.file != kExcludedFile;
   if (!has_source && !has_target) return real();
-  Recording recording(call, kGuardOfIo);
+  Recording recording(target.call(), kGuardOfIo);
   ssize_t result = real();
   Event *event = recording.finish();
   if (event != nullptr && has_target) {
@@ -53,7 +54,7 @@ ssize_t transfer_call(uint16_t call, uint16_t source_call, TransferEnd source, T
     if (event != nullptr) event->start = event->end;  // the time is counted
   }
   if (event != nullptr) {
-    event->call = source_call;
+    event->call = source.call();
     describe_transfer(event, source, result);
     recording.publish();
   }
@@ -62,14 +63,14 @@ ssize_t transfer_call(uint16_t call, uint16_t source_call, TransferEnd source, T
 
 /// A mapping of a file: what is recorded is that it was mapped, and how much of it. What is then read or written by
 /// instructions cannot be seen.
-template <typename Call> void *map_call(uint16_t call, int fd, size_t length, int64_t offset, Call real) {
+IO_ONCE void *map_call(uint16_t call, int fd, size_t length, int64_t offset, FunctionRef<void *()> real) {
   if (admit() != Admission::kRecord) return real();
   uint32_t file = file_of_descriptor(fd);
   if (file == kExcludedFile) return real();
   Recording recording(call, kGuardOfIo);
   void *result = real();
   if (Event *event = recording.finish()) {
-    event->object = file;
+    event->object = file_id(file);
     event->peer = fd;
     event->offset = offset;
     if (result == MAP_FAILED) describe_failure(event, errno);
@@ -89,7 +90,7 @@ template <typename Request, typename Call> int request_call(uint16_t call, const
   // Of a request that was refused libc may not have read anything.
   uint32_t file = result == 0 ? file_of_descriptor(request->aio_fildes) : kNoFile;
   if (event != nullptr && file != kExcludedFile) {
-    event->object = file;
+    event->object = file_id(file);
     if (result == 0) event->peer = request->aio_fildes;
     else describe_failure(event, error);
     recording.publish();
@@ -121,7 +122,7 @@ ssize_t request_end_call(uint16_t read_call, uint16_t write_call, uint16_t sync_
   Recording recording(call, kGuardOfIo);
   ssize_t result = real();
   if (Event *event = recording.finish()) {
-    event->object = file;
+    event->object = file_id(file);
     event->peer = request->aio_fildes;
     if (call != sync_call) event->offset = request->aio_offset;
     if (result < 0) describe_failure(event, errno);
@@ -145,7 +146,7 @@ template <typename Entry, typename Call> Entry *directory_read_call(uint16_t cal
   int error = errno;
   if (error == 0) errno = before;
   if (Event *event = recording.finish()) {
-    event->object = file;
+    event->object = file_id(file);
     event->peer = fd;
     if (entry == nullptr && error != 0) describe_failure(event, error);
     recording.publish();

@@ -28,6 +28,7 @@
 #include "profiler/io/io_engine.h"
 #include "profiler/io/io_follow_shapes.h"
 #include "profiler/io/io_recording.h"
+#include "profiler/io/io_socket_shapes.h"
 #include "profiler/io/io_stream_shapes.h"
 #include "profiler/io/io_transfer_shapes.h"
 #include "profiler/io/real_function.h"
@@ -43,6 +44,8 @@ ssize_t __pread_chk(int, void *, size_t, off64_t, size_t);
 ssize_t __pread64_chk(int, void *, size_t, off64_t, size_t);
 size_t __fread_chk(void *, size_t, size_t, size_t, FILE *);
 size_t __fread_unlocked_chk(void *, size_t, size_t, size_t, FILE *);
+ssize_t __recv_chk(int, void *, size_t, size_t, int);
+ssize_t __recvfrom_chk(int, void *, size_t, size_t, int, struct sockaddr *, socklen_t *);
 char *__fgets_chk(char *, size_t, int, FILE *);
 char *__fgets_unlocked_chk(char *, size_t, int, FILE *);
 int __xstat(int, const char *, struct stat *);

@@ -13,6 +13,7 @@
 #include "profiler/preload/raw_syscall.h"
 #include "profiler/preload/recorder_state.h"
 #include "profiler/preload/ring_plan.h"
+#include "profiler/preload/runtime_threads.h"
 
 namespace slurmscope {
 namespace {
@@ -271,6 +272,7 @@ ThreadRecorder *attach_thread() {
 
 ThreadRecorder *attach_mpi_thread() {
   process_state.is_mpi = 1;
+  thread_local_state()->owner = kOwnerApplication;
   ThreadRecorder *recorder = attach_thread();
   if (recorder != nullptr) start_sampling();
   return recorder;

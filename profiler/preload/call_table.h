@@ -12,7 +12,7 @@ enum class CallClass : uint8_t {
   kUnknown = 0, kSetup = 1, kSend = 2, kReceive = 3, kSendReceive = 4, kStartSend = 5, kStartReceive = 6,
   kWait = 7, kTest = 8, kProbe = 9, kCollective = 10, kStartCollective = 11, kOneSided = 12,
   kMpiIoData = 13, kMpiIoMetadata = 14, kLocal = 15, kStart = 16, kQuery = 17,
-  kOpen = 20, kClose = 21, kRead = 22, kWrite = 23, kSeek = 24, kSync = 25, kMetadata = 26,
+  kOpen = 20, kClose = 21, kRead = 22, kWrite = 23, kSeek = 24, kSync = 25, kMetadata = 26, kMap = 27,
   kSocketConnect = 30, kSocketReceive = 31, kSocketSend = 32,
   kMpiIoOpen = 40, kMpiIoClose = 41, kMpiIoRead = 42, kMpiIoWrite = 43,
 };

@@ -20,7 +20,8 @@ struct ThreadLocal {
   ThreadRecorder *recorder;  // NULL: none yet
   uintptr_t guard;           // see above; the low bits are kGuardOfIo or kGuardVfork
   uint32_t state;            // private to attach.cc and lifecycle.cc
-  uint32_t is_sealed;        // 1: any system call but read, write and exit would kill it (seccomp's strict mode)
+  uint16_t owner;            // ThreadOwner, see runtime_threads.h
+  uint16_t is_sealed;        // 1: any system call but read, write and exit would kill it (seccomp's strict mode)
 };
 
 /// Bit: the guarding call is one of libc's I/O functions, which by themselves call no wrapper of ours.

@@ -58,7 +58,7 @@ __attribute__((constructor)) void begin() {
   int saved = errno;
   const Settings &settings = library_state.settings;
   if (load_library_state() && !is_skipped_executable(settings.skip))
-    io_recording_enable(settings.io_calls, settings.io_bytes, library_state.spool);
+    io_recording_enable(settings, library_state.spool);
   resolve_libc();
   find_mapping_functions();
   errno = saved;

@@ -19,6 +19,7 @@ libslurmscope_la_SOURCES = \
 	profiler/preload/process_facts.cc \
 	profiler/preload/recorder.cc \
 	profiler/preload/resolve.cc \
+	profiler/preload/runtime_threads.cc profiler/preload/runtime_threads.h \
 	profiler/preload/call_paths.h \
 	profiler/preload/ring_plan.cc profiler/preload/ring_plan.h \
 	profiler/preload/call_table.h \
@@ -31,13 +32,14 @@ libslurmscope_la_SOURCES = \
 	profiler/mpi/mpi_calls.def \
 	profiler/io/io_calls.def \
 	profiler/io/descriptor_table.cc \
-	profiler/io/file_table.cc profiler/io/file_table.h \
+	profiler/io/file_table.cc profiler/io/file_table.h profiler/io/function_ref.h \
 	profiler/io/io_engine.cc profiler/io/io_engine.h profiler/io/io_recording.h \
 	profiler/io/io_follow_shapes.h profiler/io/io_following.h profiler/io/lazy_memory.h \
 	profiler/io/path_table.cc profiler/io/path_table.h \
 	profiler/io/io_shapes.h profiler/io/io_stream_shapes.h profiler/io/io_streams.h \
 	profiler/io/io_transfer_shapes.h profiler/io/io_transfers.h profiler/io/io_wrappers.cc \
-	profiler/io/path_text.cc profiler/io/path_text.h \
+	profiler/io/path_rules.cc profiler/io/path_rules.h profiler/io/path_text.cc profiler/io/path_text.h \
+	profiler/io/io_socket_shapes.h profiler/io/io_sockets.h profiler/io/socket_text.cc profiler/io/socket_text.h \
 	profiler/io/real_function.cc profiler/io/real_function.h \
 	profiler/unwind/cfi_rules.cc profiler/unwind/cfi_rules.h profiler/unwind/safe_memory.h \
 	profiler/unwind/unwind.cc profiler/unwind/unwind.h \

@@ -12,6 +12,7 @@
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -62,6 +63,18 @@ inline int reserve(int fd, size_t size) {
 }
 inline long readlink(const char *path, char *buffer, size_t size) {
   return call(SYS_readlink, address(path), address(buffer), static_cast<long>(size));
+}
+inline int statx(const char *path, int flags, unsigned mask, struct statx *facts) {
+  return static_cast<int>(call(SYS_statx, AT_FDCWD, address(path), flags, mask, address(facts)));
+}
+inline bool socket_option(int fd, int option, int *value) {
+  socklen_t size = sizeof *value;
+  return call(SYS_getsockopt, fd, SOL_SOCKET, option, address(value), address(&size)) == 0;
+}
+/// The size of the address; 0: it has no peer.
+inline size_t peer_of_socket(int fd, void *peer, size_t room) {
+  socklen_t size = static_cast<socklen_t>(room);
+  return call(SYS_getpeername, fd, address(peer), address(&size)) == 0 && size <= room ? size : 0;
 }
 inline bool exists(const char *path) { return call(SYS_faccessat, AT_FDCWD, address(path), F_OK) == 0; }
 inline long getcwd(char *buffer, size_t size) {

@@ -18,7 +18,8 @@ command -v "$compiler" >/dev/null || { echo "no C compiler ($compiler)"; exit 77
 
 # Without built-in functions: printf must stay printf, fputs must not become fwrite.
 build_known_io() {
-  $compiler -O2 -D_FORTIFY_SOURCE=2 -fno-builtin -pthread -o "$work/known_io" "$here/known_io.c" "$here/known_kinds.c"
+  $compiler -O2 -D_FORTIFY_SOURCE=2 -fno-builtin -pthread -o "$work/known_io" "$here/known_io.c" \
+    "$here/known_kinds.c" "$here/known_sockets.c"
 }
 
 # new_spool: an empty spool directory without a drainer; its path in $spool

@@ -1,7 +1,7 @@
 /* Does a known list of I/O calls in the current directory; known_io.expected says what must be seen.
    Built with -O2 -D_FORTIFY_SOURCE=2, so that calls with lengths and flags that the compiler does not
    know go to the fortified twins. Exits 1, naming the line, when a result is not what POSIX says.
-   usage: known_io PART...      (names in `parts` below; some are in known_kinds.c) */
+   usage: known_io PART...      (names in `parts` below; some are in known_kinds.c and known_sockets.c) */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -213,7 +213,8 @@ int main(int argc, char **argv) {
                {"failures", failures}, {"excluded", excluded}, {"children", children},     {"threads", threads},
                {"handlers", handlers}, {"many", many},
                {"text", text},         {"scanned", scanned},   {"paths", paths},           {"unnamed", unnamed},
-               {"directories", directories}, {"copies", copies},     {"mapped", mapped},     {"requests", requests}};
+               {"directories", directories}, {"copies", copies},     {"mapped", mapped},     {"requests", requests},
+               {"streamed", streamed}, {"datagrams", datagrams}, {"local", local_sockets}};
   CHECK(errno == 0); /* the library must not leave a mark before main() */
   umask(022);
   memset(buffer, 'x', sizeof buffer);

@@ -25,3 +25,8 @@ void directories(void);
 void copies(void);
 void mapped(void);
 void requests(void);
+
+/* known_sockets.c */
+void streamed(void);
+void datagrams(void);
+void local_sockets(void);

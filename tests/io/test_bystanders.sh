@@ -38,7 +38,7 @@ for allocator in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
 done
 
 preloaded=(env LD_PRELOAD="$library")
-same "known I/O" bash -c "known posix wide duplicates streams failures children threads handlers excluded text scanned paths directories copies mapped requests"
+same "known I/O" bash -c "known posix wide duplicates streams failures children threads handlers text scanned paths directories copies mapped requests streamed datagrams local excluded"
 
 # A plugin with 1.4 KiB of initial-exec thread-local storage fits into what static TLS is left over.
 echo '__thread char room[1400] __attribute__((tls_model("initial-exec"))); int use(void) { return room[7]; }' >"$work/plugin.c"

@@ -6,7 +6,10 @@
 build_known_io || exit 1
 
 # dump: the events of the last run, paths relative to its directory, in $work/events
-dump() { "$ring_dump" "$spool" >"$work/dump" || bad "$1: an event without its file"; sed "s| $run/| |; s| $run\$| .|" "$work/dump" >"$work/events"; }
+dump() {
+  "$ring_dump" "$spool" >"$work/dump" || bad "$1: an event without its file"
+  sed -E "s| $run/| |; s| $run\$| .|; s|(127\.0\.0\.1):[0-9]+\$|\1:PORT|; s| port[0-9]+\$| portPORT|" "$work/dump" >"$work/events"
+}
 
 # part NAME [SETTINGS]: the program must not notice, and it must print nothing by itself
 part() {
@@ -18,12 +21,19 @@ part() {
   dump "$1"
 }
 
-for name in posix wide duplicates streams failures excluded children text scanned paths unnamed directories copies mapped requests; do
+for name in posix wide duplicates streams failures excluded children text scanned paths unnamed directories copies mapped requests streamed datagrams local; do
   part $name || continue
   awk -v want="[$name]" '/^\[/ { on = $0 == want; next } on && NF' "$here/known_io.expected" >"$work/expected"
   [ -s "$work/expected" ] || bad "$name: nothing expected"
   if diff -u "$work/expected" "$work/events" >"$work/diff"; then ok; else bad "$name (- expected, + seen)"; cat "$work/diff"; fi
 done
+
+# The port is the one that was connected to.
+if part streamed; then
+  port=$(sed -nE 's|.* mkdir .*/port([0-9]+)$|\1|p' "$work/dump")
+  got=$(grep -cE "^1 (connect fd=4 .* ok|connect fd=3 .* ECONNREFUSED|send fd=4 bytes=50 .*) tcp:127\.0\.0\.1:$port\$" "$work/dump")
+  [ -n "$port" ] && [ "$got" = 3 ] && ok || bad "port $port: $got of 3 rows name it"
+fi
 
 # Threads write into rings of their own: compare sums. 4 x (1 open, 1000 writes, 1 close), 4 unlinks,
 # and the stat before them.

@@ -8,6 +8,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -15,11 +16,12 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 SLURMSCOPE = pathlib.Path(os.environ["STAGE"]) / "bin" / "slurmscope"
-OPENS = {"open", "openat", "creat", "fopen", "freopen", "opendir"}
+OPENS = {"connect", "accept", "accept4", "open", "openat", "creat", "fopen", "freopen", "opendir"}
 READS = {"read", "pread", "readv", "preadv", "preadv2", "fread", "fgets", "getline", "getdelim", "fscanf",
-         "sendfile(source)", "copy_file_range(source)", "splice(source)", "aio_return"}
+         "sendfile(source)", "copy_file_range(source)", "splice(source)", "aio_return", "read(socket)", "readv(socket)", "recv", "recvfrom", "recvmsg", "recvmmsg"}
 WRITES = {"write", "pwrite", "writev", "pwritev", "pwritev2", "fwrite", "fputs", "puts", "fprintf", "printf", "dprintf",
-          "sendfile", "copy_file_range", "splice", "aio_return(write)"}
+          "sendfile", "copy_file_range", "splice", "aio_return(write)", "write(socket)", "writev(socket)", "send", "sendto", "sendmsg", "sendmmsg",
+          "sendfile(socket)"}
 FILE_KEYS = ("opens", "reads", "writes", "bytes_read", "bytes_written")
 
 passed = failed = 0
@@ -48,11 +50,11 @@ def expected(part):
         if line.startswith("["):
             wanted = line == f"[{part}]"
         elif wanted and line and not line.startswith("#"):
-            process, call, _, size, _, _, path = line.split(" ", 6)
+            process, call, _, size, _, outcome, path = line.split(" ", 6)
             size = int(size.split("=")[1])
             calls[call, "count"] += 1
             calls[call, "bytes"] += size
-            if path != "-":
+            if outcome == "ok" and path != "-":
                 files[process, path, "opens"] += call in OPENS
                 files[process, path, "reads"] += call in READS
                 files[process, path, "writes"] += call in WRITES
@@ -79,10 +81,19 @@ def record(directory, mode, parts, settings=""):
 
 
 def files_of(report, work):
+    """Ports are not known beforehand: peers that differ in nothing else are one."""
     def short(path):
-        return "." if path == str(work) else path.removeprefix(f"{work}/")
+        path = "." if path == str(work) else path.removeprefix(f"{work}/")
+        return re.sub(r"^port\d+$", "portPORT", re.sub(r"(:127\.0\.0\.1):\d+$", r"\1:PORT", path))
 
-    return sorted((short(entry["path"]), *(entry[key] for key in FILE_KEYS)) for entry in report["files"])
+    rows, sockets = [], collections.defaultdict(lambda: [0] * len(FILE_KEYS))
+    for entry in report["files"]:
+        path, numbers = short(entry["path"]), [entry[key] for key in FILE_KEYS]
+        if path.endswith(":PORT"):
+            sockets[path] = [a + b for a, b in zip(sockets[path], numbers)]
+        else:
+            rows.append((path, *numbers))
+    return sorted(rows + [(path, *numbers) for path, numbers in sockets.items()])
 
 
 def calls_of(report):
@@ -94,6 +105,77 @@ def calls_of(report):
     return calls
 
 
+FACTS = """
+import os, sys, mmap
+def use(path, flags=0):
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o600)
+    os.pwrite(fd, b"x" * 100, 4096)
+    os.pwrite(fd, b"x" * 3000, 100)
+    return fd
+fd = use("plain")
+mmap.mmap(fd, 1000).close()
+os.close(fd)
+os.close(use(sys.argv[1] + "/elsewhere"))
+try:
+    os.close(os.open("direct", os.O_WRONLY | os.O_CREAT | os.O_DIRECT, 0o600))
+except OSError:
+    print("no O_DIRECT")
+if os.fork() == 0:  # another process: the file is shared
+    os.close(use("plain"))
+    os._exit(0)
+os.wait()
+"""
+
+
+def mount_of(path):
+    """Type and point, from the path's mount id."""
+    fd = os.open(path, os.O_RDONLY)
+    facts = pathlib.Path(f"/proc/self/fdinfo/{fd}").read_text()
+    os.close(fd)
+    number = next(line.split()[1] for line in facts.splitlines() if line.startswith("mnt_id"))
+    for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines():
+        if line.split()[0] == number:
+            return line.split(" - ")[1].split()[0], line.split()[4]
+    return "", ""
+
+
+def check_file_facts(directory):
+    """File systems (also behind a symbolic link), alignment, O_DIRECT, mappings, sizes, shared files."""
+    run, work = directory / "run", directory / "work"
+    for folder in (run, work):
+        shutil.rmtree(folder, ignore_errors=True)
+    work.mkdir()
+    other = pathlib.Path(tempfile.mkdtemp(prefix="slurmscope-io.", dir="/dev/shm"))
+    try:
+        (work / "link").symlink_to(other)
+        done = subprocess.run([SLURMSCOPE, "record", "--settings", "io_calls=0,io_bytes=0", "-o", run, "--", sys.executable,
+                               "-c", FACTS, "link"], cwd=work, capture_output=True, text=True, timeout=300)
+        check(f"facts: exit status ({done.stderr.strip()})", done.returncode, 0)
+        report = json.loads(subprocess.run([SLURMSCOPE, "report", "--json", run], capture_output=True, text=True, timeout=300).stdout)
+        verified = subprocess.run([SLURMSCOPE, "verify", *run.glob("*.sst")], capture_output=True, text=True, timeout=300)
+        check(f"facts: verify ({verified.stdout.strip()})", verified.returncode, 0)
+        files = collections.defaultdict(list)
+        for entry in report["files"]:
+            files[entry["path"].removeprefix(f"{work}/")].append(entry)
+        plain, linked = files["plain"], files["link/elsewhere"]
+        check("facts: both processes used it", len(plain), 2)
+        for name, entries, place in (("plain", plain, work), ("linked", linked, other)):
+            for entry in entries:
+                check(f"facts: {name}: file system", (entry["filesystem"], entry["mount"]), mount_of(place))
+                check(f"facts: {name}: unaligned", entry["unaligned"], 1)
+                check(f"facts: {name}: sizes", entry["write_sizes"], [{"from": 64, "count": 1}, {"from": 2048, "count": 1}])
+        check("facts: mapped", sorted((e["maps"], e["bytes_mapped"]) for e in plain), [(0, 0), (1, 1000)])
+        if "no O_DIRECT" in done.stdout:
+            print("no O_DIRECT here: left out")
+        else:
+            check("facts: direct", [e["direct_opens"] for e in files["direct"]], [1])
+        shared = [e for e in report["shared_files"] if e["path"].endswith("/plain")]
+        check("facts: shared", [(e["processes"], e["writes"], e["bytes_written"]) for e in shared], [(2, 4, 6200)])
+        check("facts: not shared", [e for e in report["shared_files"] if e["path"].endswith("elsewhere")], [])
+    finally:
+        shutil.rmtree(other, ignore_errors=True)
+
+
 def main():
     if not SLURMSCOPE.exists():
         print(f"no {SLURMSCOPE}")
@@ -102,10 +184,10 @@ def main():
     try:
         compiler = os.environ.get("CC", "gcc").split()
         subprocess.run([*compiler, "-O2", "-D_FORTIFY_SOURCE=2", "-fno-builtin", "-pthread", "-o", directory / "known_io",
-                        HERE / "known_io.c", HERE / "known_kinds.c"], check=True)
+                        HERE / "known_io.c", HERE / "known_kinds.c", HERE / "known_sockets.c"], check=True)
         for mode in ("trace", "summary"):
             for part in ("posix", "wide", "duplicates", "streams", "excluded", "children", "text", "scanned", "paths",
-                         "directories", "copies", "mapped", "requests"):
+                         "directories", "copies", "mapped", "requests", "streamed", "datagrams", "local"):
                 report, work = record(directory, mode, [part])
                 if report is None:
                     continue
@@ -117,6 +199,7 @@ def main():
             if report is not None:
                 wanted = sorted([(".", 0, 0, 0, 0, 0)] + [(f"work{i}", 1, 0, 1000, 0, 8000) for i in range(4)])
                 check(f"{mode} threads: files", files_of(report, work), wanted)
+        check_file_facts(directory)
         # More files than there are ids: the rest under one name (known_io checks what memory it costs).
         report, work = record(directory, "summary", ["many"])
         if report is not None:

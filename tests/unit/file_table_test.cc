@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <map>
 #include <string>
+#include <netinet/in.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -14,7 +15,9 @@
 #include <vector>
 
 #include "profiler/io/file_table.h"
+#include "profiler/io/path_rules.h"
 #include "profiler/io/path_text.h"
+#include "profiler/io/socket_text.h"
 #include "profiler/preload/recorder.h"
 
 namespace slurmscope {
@@ -55,7 +58,7 @@ class FileTable : public testing::Test {
     char name[] = "/tmp/file_table_test.XXXXXX";
     ASSERT_NE(mkdtemp(name), nullptr);
     directory = name;
-    file_table_exclude((directory + "/spool/").c_str());
+    set_path_rules("/data/out", "/data/out/kept", (directory + "/spool/").c_str());
   }
   static void TearDownTestSuite() {
     ASSERT_EQ(chdir("/"), 0);
@@ -144,6 +147,9 @@ TEST_F(FileTable, Exclusions) {
   EXPECT_EQ(file_of_path(AT_FDCWD, (directory + "/spool/ring-1-1-1").c_str(), true), kExcludedFile);
   EXPECT_NE(file_of_path(AT_FDCWD, (directory + "/spooled").c_str(), true), kExcludedFile);
   EXPECT_NE(file_of_path(AT_FDCWD, "/dev/shm/mine", true), kExcludedFile);
+  EXPECT_EQ(file_of_path(AT_FDCWD, "/data/out/x", true), kExcludedFile);
+  EXPECT_NE(file_of_path(AT_FDCWD, "/data/out/kept/x", true), kExcludedFile);
+  EXPECT_NE(file_of_path(AT_FDCWD, "/data/output", true), kExcludedFile);
 }
 
 TEST_F(FileTable, UnknownDescriptorsAreAskedForOnce) {
@@ -155,7 +161,9 @@ TEST_F(FileTable, UnknownDescriptorsAreAskedForOnce) {
   close(event);
   EXPECT_EQ(known_file_of_descriptor(pair[0]), kNoFile);
   uint32_t file = file_of_descriptor(pair[0]);
-  EXPECT_EQ(path_of(file), "socket:");
+  EXPECT_TRUE(is_socket(file));
+  EXPECT_FALSE(has_peer(file));
+  EXPECT_EQ(path_of(file_id(file)), "unix:");
   EXPECT_EQ(known_file_of_descriptor(pair[0]), file);
   EXPECT_EQ(file_of_descriptor(pair[1]), file);
   close(pair[0]), close(pair[1]);
@@ -163,6 +171,29 @@ TEST_F(FileTable, UnknownDescriptorsAreAskedForOnce) {
   EXPECT_EQ(file_of_descriptor(pair[0]), kNoFile);
   EXPECT_EQ(file_of_descriptor(-1), kNoFile);
   EXPECT_EQ(file_of_descriptor(INT32_MAX), kNoFile);
+}
+
+TEST_F(FileTable, SocketsByPeer) {
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(4711);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  int fd = socket(AF_INET, SOCK_DGRAM, 0);
+  ASSERT_GE(fd, 0);
+  uint32_t file = file_of_descriptor(fd);
+  EXPECT_EQ(path_of(file_id(file)), "udp:");
+  uint32_t peer = file_of_peer(fd, file, &address, sizeof address);
+  EXPECT_EQ(path_of(file_id(peer)), "udp:127.0.0.1:4711");
+  EXPECT_TRUE(has_peer(peer));
+  EXPECT_EQ(file_of_peer(fd, kNoFile, &address, sizeof address), peer);
+  ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+  set_descriptor(fd, kNoFile);
+  EXPECT_EQ(file_of_descriptor(fd), peer);
+  close(fd);
+  set_descriptor(fd, kNoFile);
+  EXPECT_FALSE(is_socket(kExcludedFile));
+  EXPECT_FALSE(is_socket(kUnknowableFile));
+  EXPECT_FALSE(is_socket(kMaxFiles));
 }
 
 TEST_F(FileTable, CopiesAndRanges) {

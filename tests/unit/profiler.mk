@@ -4,7 +4,7 @@ check_PROGRAMS += recorder_test
 recorder_test_SOURCES = tests/unit/recorder_test.cc tests/unit/call_paths_test.cc \
   tests/unit/polls_test.cc tests/unit/recorder_test_support.h \
   profiler/preload/attach.cc profiler/preload/call_paths.cc profiler/preload/guard.cc profiler/preload/log.cc \
-  profiler/preload/own_stack.cc profiler/preload/process_facts.cc profiler/preload/recorder.cc profiler/preload/ring_plan.cc \
+  profiler/preload/own_stack.cc profiler/preload/process_facts.cc profiler/preload/recorder.cc profiler/preload/ring_plan.cc profiler/preload/runtime_threads.cc \
   profiler/unwind/cfi_rules.cc profiler/unwind/unwind.cc \
   proto/settings.cc
 recorder_test_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS) -DSLURMSCOPE_PRELOAD

@@ -28,7 +28,7 @@ check_PROGRAMS += drain_test
 drain_test_SOURCES = \
   tests/unit/drain_daemon_test.cc \
   tests/unit/drain_test_support.h \
-  tests/unit/drain_worker_test.cc \
+  tests/unit/mounts_test.cc tests/unit/drain_worker_test.cc \
   tests/unit/node_facts_test.cc \
   tests/unit/resolver_test.cc
 drain_test_CPPFLAGS = $(AM_CPPFLAGS) $(PROTOBUF_CFLAGS) $(GTEST_CFLAGS)

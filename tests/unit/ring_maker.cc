@@ -174,7 +174,7 @@ std::vector<uint8_t> site_record(uint32_t id, std::vector<uint64_t> addresses) {
                    addresses.size() * 8);
 }
 std::vector<uint8_t> file_record(uint32_t id, const std::string &path) {
-  return record_of(FileDefinition{{}, 1, id, static_cast<uint32_t>(path.size())}, DefinitionKind::kFile, path.data(), path.size());
+  return record_of(FileDefinition{{}, 1, id, static_cast<uint32_t>(path.size()), 0}, DefinitionKind::kFile, path.data(), path.size());
 }
 std::vector<uint8_t> note_record(uint64_t time, const std::string &text) {
   return record_of(NoteDefinition{{}, time, static_cast<uint32_t>(text.size()), 0}, DefinitionKind::kNote, text.data(), text.size());

@@ -236,6 +236,49 @@ TEST(Summary, FilePatterns) {
   EXPECT_EQ(summary.files[1].reads, 4u);
 }
 
+TEST(Summary, MapsSocketsAlignmentAndDirectOpens) {
+  const std::vector<v1::CallClass> classes = {v1::CLASS_OPEN,           v1::CLASS_READ,           v1::CLASS_WRITE,
+                                              v1::CLASS_MAP,            v1::CLASS_SOCKET_CONNECT, v1::CLASS_SOCKET_RECEIVE,
+                                              v1::CLASS_SOCKET_SEND};
+  enum : uint32_t { kOpening, kReading, kWriting, kMapping, kConnecting, kReceiving, kSending };
+  Summary summary(&classes);
+  TraceEvent open = file_row(kOpening, 0);
+  open.flags = kRowDirect;
+  summary.add(open);
+  summary.add(file_row(kOpening, 0));
+  summary.add(file_row(kReading, 4096, 8192));
+  summary.add(file_row(kReading, 10, 8193));   // unaligned
+  summary.add(file_row(kWriting, 100));        // at 0
+  summary.add(file_row(kWriting, 100));        // at 100: unaligned
+  summary.add(file_row(kMapping, 16384, 4096));
+  TraceEvent failed = file_row(kMapping, 16384, 1);
+  failed.flags = kRowFailed;
+  summary.add(failed);
+  FileStats &file = summary.files[1];
+  EXPECT_EQ(file.opens, 2u);
+  EXPECT_EQ(file.direct_opens, 1u);
+  EXPECT_EQ(file.unaligned, 2u);
+  EXPECT_EQ(file.maps, 1u);
+  EXPECT_EQ(file.bytes_mapped, 16384u);
+  EXPECT_EQ(file.bytes_read, 4106u);
+  EXPECT_EQ(file.metadata, 0u);
+  for (uint32_t call : {kConnecting, kReceiving, kReceiving, kSending}) {
+    TraceEvent row = file_row(call, call == kConnecting ? 0 : 7);
+    row.object = 2;
+    summary.add(row);
+  }
+  FileStats &peer = summary.files[2];
+  EXPECT_EQ(peer.opens, 1u);
+  EXPECT_EQ(peer.reads, 2u);
+  EXPECT_EQ(peer.bytes_read, 14u);
+  EXPECT_EQ(peer.writes, 1u);
+  EXPECT_EQ(peer.bytes_written, 7u);
+  EXPECT_EQ(peer.sequential + peer.strided + peer.random + peer.unaligned, 0u);  // a socket has no positions
+  Summary copy(&classes);
+  copy.merge(summary.to_packet(1));
+  EXPECT_EQ(copy, summary);
+}
+
 TEST(Summary, DeltasThroughPacketsAddUp) {
   std::vector<TraceEvent> rows = sample_rows(77, 5000);
   Summary whole(&kClasses), running(&kClasses), sum(&kClasses), merged(&kClasses);
@@ -264,7 +307,7 @@ TEST(Summary, EqualsTheOneRecomputedFromTheTrace) {
     for (const TraceEvent &row : rows) recomputed.add(row);
   // Two threads interleave: the order of a file's accesses is the one thing that may differ.
   for (Summary *summary : {&stored, &recomputed})
-    for (auto &[id, file] : summary->files) file.sequential = file.strided = file.random = 0;
+    for (auto &[id, file] : summary->files) file.sequential = file.strided = file.random = file.unaligned = 0;
   EXPECT_TRUE(stored == recomputed);
   EXPECT_FALSE(stored.empty());
 }

@@ -29,6 +29,7 @@ std::string flags_text(uint16_t flags) {
   if (flags & kRowFailed) text += "F";
   if (flags & kRowCancelled) text += "C";
   if (flags & kRowMessage) text += "M";
+  if (flags & kRowDirect) text += "D";
   return text;
 }
 

@@ -39,6 +39,7 @@ Category category_of(v1::CallClass call_class) {
     case v1::CLASS_CLOSE:
     case v1::CLASS_SEEK:
     case v1::CLASS_METADATA:
+    case v1::CLASS_MAP:
       return Category::kIoMetadata;
     case v1::CLASS_SOCKET_CONNECT:
     case v1::CLASS_SOCKET_RECEIVE:
@@ -59,6 +60,8 @@ bool is_mpi_io(v1::CallClass c) {
          (c >= v1::CLASS_MPI_IO_OPEN && c <= v1::CLASS_MPI_IO_WRITE);
 }
 
-bool is_io(v1::CallClass c) { return is_mpi_io(c) || (c >= v1::CLASS_OPEN && c <= v1::CLASS_METADATA); }
+bool is_io(v1::CallClass c) { return is_mpi_io(c) || (c >= v1::CLASS_OPEN && c <= v1::CLASS_MAP); }
+
+bool is_socket(v1::CallClass c) { return c >= v1::CLASS_SOCKET_CONNECT && c <= v1::CLASS_SOCKET_SEND; }
 
 }  // namespace slurmscope

@@ -57,5 +57,6 @@ bool is_mpi(v1::CallClass call_class);
 bool is_mpi_io(v1::CallClass call_class);
 /// POSIX, stdio and MPI-IO.
 bool is_io(v1::CallClass call_class);
+bool is_socket(v1::CallClass call_class);
 
 }  // namespace slurmscope

@@ -50,7 +50,10 @@ void add_files(const Stream &stream, const ProcessRecord &record, RankModel *ran
     std::string path = known == record.files.end() ? fmt::format("(file {})", id) : known->second.path();
     FileTotals &file = totals[path];
     file.path = path;
-    if (known != record.files.end()) file.filesystem = known->second.filesystem();
+    if (known != record.files.end()) {
+      file.filesystem = known->second.filesystem();
+      file.mount = known->second.mount();
+    }
     file.stats.merge(stats);
   }
   for (auto &[path, file] : totals) {

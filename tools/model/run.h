@@ -42,7 +42,7 @@ struct CallTotals {
 };
 
 struct FileTotals {
-  std::string path, filesystem;
+  std::string path, filesystem, mount;
   FileStats stats;
   double read_seconds = 0, write_seconds = 0, metadata_seconds = 0;
 };

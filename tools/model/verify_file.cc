@@ -17,6 +17,7 @@ namespace slurmscope {
 namespace {
 
 constexpr size_t kMaxProblems = 20;
+constexpr uint32_t kFirstMinorWithMaps = 2;  // older summaries do not have all of FileStats
 
 class Verifier {
  public:
@@ -101,10 +102,9 @@ class Verifier {
 
   void check_object(const Stream &stream, const ProcessRecord &process, uint32_t id, const TraceEvent &row) {
     v1::CallClass c = stream.call_class(row.call);
-    bool is_file = is_io(c);
+    bool is_file = is_io(c) || is_socket(c);
     bool known = is_file ? process.files.count(row.object) : process.communicators.count(row.object);
-    known = known || c == v1::CLASS_UNKNOWN ||
-            (c >= v1::CLASS_SOCKET_CONNECT && c <= v1::CLASS_SOCKET_SEND);
+    known = known || c == v1::CLASS_UNKNOWN;
     if (!known) undefined(fmt::format("process {}: {} {} is used before its definition", id, is_file ? "file" : "communicator", row.object));
   }
 
@@ -242,6 +242,12 @@ std::vector<std::string> summary_differences(const Summary &a, const Summary &b,
          if (ordered) out.field(what, "sequential", x.sequential, y.sequential);
          if (ordered) out.field(what, "strided", x.strided, y.strided);
          if (ordered) out.field(what, "random", x.random, y.random);
+         if (stream.header.format_minor() >= kFirstMinorWithMaps || stream.header.format_major() > 1) {
+           out.field(what, "direct_opens", x.direct_opens, y.direct_opens);
+           if (ordered) out.field(what, "unaligned", x.unaligned, y.unaligned);
+           out.field(what, "maps", x.maps, y.maps);
+           out.field(what, "bytes_mapped", x.bytes_mapped, y.bytes_mapped);
+         }
          if (x.read_sizes != y.read_sizes) out.differs(what, "the sizes of reads");
          if (x.write_sizes != y.write_sizes) out.differs(what, "the sizes of writes");
        });

@@ -27,6 +27,8 @@ Table rank_table(const World &world, const ReportOptions &options);
 Table call_table(const World &world, const ReportOptions &options);
 Table matrix_table(const World &world, const ReportOptions &options);
 Table file_table(const World &world, const ReportOptions &options);
+/// Files and peers that several ranks or processes used.
+Table shared_file_table(const World &world, const ReportOptions &options);
 Table counter_table(const World &world, const ReportOptions &options);
 Table site_table(const World &world, const ReportOptions &options);
 Table function_table(const World &world, const ReportOptions &options);
@@ -35,6 +37,9 @@ Table loss_table(const World &world);
 Table other_worlds_table(const RunModel &run);
 Table clock_table(const World &world);
 Table gap_table(const World &world, const ReportOptions &options);
+
+nlohmann::ordered_json files_json(const World &world);
+nlohmann::ordered_json shared_files_json(const World &world);
 
 /// Keys clocks, clock_pairs, time_namespaces and messages of the JSON.
 void add_clocks_json(const World &world, nlohmann::ordered_json *json);

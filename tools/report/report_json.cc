@@ -58,26 +58,6 @@ Json rank_json(const World &world, const RankModel &rank) {
   return json;
 }
 
-void add_files(const RankModel &rank, bool numbered, Json *files) {
-  for (const FileTotals &file : rank.files)
-    files->push_back({{"path", printable(file.path)},
-                      {"rank", numbered ? Json(rank.rank) : Json(nullptr)},
-                      {"reads", file.stats.reads},
-                      {"writes", file.stats.writes},
-                      {"bytes_read", file.stats.bytes_read},
-                      {"bytes_written", file.stats.bytes_written},
-                      {"opens", file.stats.opens},
-                      {"closes", file.stats.closes},
-                      {"metadata", file.stats.metadata},
-                      {"read_s", number(file.read_seconds)},
-                      {"write_s", number(file.write_seconds)},
-                      {"metadata_s", number(file.metadata_seconds)},
-                      {"sequential", file.stats.sequential},
-                      {"strided", file.stats.strided},
-                      {"random", file.stats.random},
-                      {"filesystem", printable(file.filesystem)}});
-}
-
 Json loss_json(const LossModel &loss) {
   return {{"reason", printable(loss.reason)}, {"rank", loss.rank ? Json(*loss.rank) : Json(nullptr)},
           {"host", printable(loss.host)}, {"count", loss.count}, {"time_s", number(loss.seconds)},
@@ -139,9 +119,8 @@ nlohmann::ordered_json report_json(const RunModel &run) {
       for (const auto &[peer, stats] : rank.peers)
         if (stats.sent_count > 0)
           json["matrix"].push_back({{"src", rank.rank}, {"dst", peer}, {"count", stats.sent_count}, {"bytes", stats.sent_bytes}});
-  json["files"] = Json::array();
-  for (const RankModel &rank : world.ranks) add_files(rank, true, &json["files"]);
-  for (const RankModel &rank : world.others) add_files(rank, false, &json["files"]);
+  json["files"] = files_json(world);
+  json["shared_files"] = shared_files_json(world);
   json["losses"] = Json::array();
   json["stalls"] = Json::array();
   for (const LossModel &loss : world.losses) json[loss.reason == "stall" ? "stalls" : "losses"].push_back(loss_json(loss));

@@ -155,7 +155,7 @@ Page make_report(const RunModel &run, const ReportOptions &options) {
                                          "bounds, compute is an upper bound");
   std::vector<Table> tables{category_table(world), rank_table(world, options), call_table(world, options),
                             site_table(world, options),
-                            matrix_table(world, options), file_table(world, options), counter_table(world, options),
+                            matrix_table(world, options), file_table(world, options), shared_file_table(world, options), counter_table(world, options),
                             function_table(world, options), gap_table(world, options), clock_table(world), end_table(world, options), loss_table(world),
                             other_worlds_table(run)};
   for (Table &table : tables)

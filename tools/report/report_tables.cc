@@ -130,36 +130,4 @@ Table matrix_table(const World &world, const ReportOptions &options) {
   return table;
 }
 
-Table file_table(const World &world, const ReportOptions &options) {
-  Table table{"files", "FILES",
-              {{"path", "", ColumnKind::kPath}, {"rank", "", ColumnKind::kCount}, {"reads", "", ColumnKind::kCount},
-               {"read", "bytes", ColumnKind::kBytes}, {"writes", "", ColumnKind::kCount}, {"written", "bytes", ColumnKind::kBytes},
-               {"opens", "", ColumnKind::kCount}, {"time", "s", ColumnKind::kSeconds}}, {}, {}};
-  std::vector<std::pair<double, std::vector<Cell>>> rows;
-  auto add = [&](const RankModel &rank, bool numbered) {
-    for (const FileTotals &file : rank.files) {
-      double seconds = file.read_seconds + file.write_seconds + file.metadata_seconds;
-      rows.push_back({seconds, {file.path, numbered ? Cell{static_cast<int64_t>(rank.rank)} : Cell{}, file.stats.reads,
-                                unless_zero(file.stats.bytes_read), file.stats.writes, unless_zero(file.stats.bytes_written),
-                                file.stats.opens, seconds}});
-    }
-  };
-  for (const RankModel &rank : world.ranks) add(rank, true);
-  for (const RankModel &rank : world.others) add(rank, false);
-  std::stable_sort(rows.begin(), rows.end(), [](auto &a, auto &b) { return a.first > b.first; });
-  for (auto &[seconds, row] : rows) table.rows.push_back(std::move(row));
-  shorten(&table, options, 12);
-  // Sums of I/O without these would be too small without a mark.
-  uint64_t calls = 0, bytes = 0;
-  for (const std::vector<RankModel> *group : {&world.ranks, &world.others})
-    for (const RankModel &rank : *group) {
-      calls += rank.record->info.early_io_calls();
-      bytes += rank.record->info.early_io_bytes();
-    }
-  if (calls != 0)
-    table.notes.push_back(fmt::format("not in the table and not timed: {} calls that moved {} bytes before their process was recorded",
-                                      calls, bytes));
-  return table;
-}
-
 }  // namespace slurmscope
