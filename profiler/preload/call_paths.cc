@@ -26,7 +26,7 @@ struct Path {
 PathLine (&pair_of(CallPaths *paths, CallSite site))[2] {
   uint64_t key = reinterpret_cast<uint64_t>(site.address) * 0x9e3779b97f4a7c15u ^
                  reinterpret_cast<uint64_t>(site.stack) * 0xc2b2ae3d27d4eb4fu;
-  return paths->lines[key >> 58];
+  return paths->lines[key >> (64 - kPathLineBits)];
 }
 
 /// The words that are read lie between the stack pointer and the top of the thread's own stack: find_path() has
@@ -113,6 +113,9 @@ __attribute__((noinline)) void follow(CallPaths *paths, CallSite site, Path *pat
   uint64_t stack = reinterpret_cast<uint64_t>(site.stack), address = reinterpret_cast<uint64_t>(site.address);
   bool is_exact = true;
   begin_here(state);
+  // The part of the thread's own stack that is in use.
+  state->own_low = state->registers[kRegisterSp];
+  state->own_high = paths->stack.high;
   for (int frames = 0; state->registers[kRegisterSp] != stack || state->registers[kRegisterPc] != address; frames++)
     if (frames == kMaxOwnFrames || unwind_step(state, &is_exact) != Step::kCaller) return;
   for (;;) {

@@ -15,6 +15,7 @@
 namespace slurmscope {
 
 constexpr uint32_t kMaxPathDepth = 32;
+constexpr int kPathLineBits = 9;  // a solver (OpenFOAM's icoFoam) has 145 paths in use at once
 
 /// A path that was seen lately from one place at one height of the stack.
 struct PathLine {
@@ -28,8 +29,8 @@ struct PathLine {
 /// What a thread remembers.
 struct CallPaths {
   OwnStack stack;
-  PathLine lines[64][2];
-  uint8_t oldest[64];                    // of each pair: the one to replace next
+  PathLine lines[1 << kPathLineBits][2]; // only what is used of it takes memory
+  uint8_t oldest[1 << kPathLineBits];    // of each pair: the one to replace next
   UnwindState unwind;
 };
 

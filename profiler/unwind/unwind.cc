@@ -13,8 +13,12 @@ namespace {
 
 constexpr int kSaved[kSavedRegisters] = {3, 6, 12, 13, 14, 15, kRegisterPc};
 
-/// Reads one word of the stack through the window.
+/// Reads one word of the stack: as it is where that is safe, else through the window.
 bool read_stack(UnwindState *state, uint64_t address, uint64_t *value) {
+  if (address >= state->own_low && address < state->own_high && state->own_high - address >= 8) {
+    memcpy(value, reinterpret_cast<const void *>(address), 8);
+    return true;
+  }
   if (address < state->window_start || address + 8 > state->window_start + state->window_size || address + 8 < address) {
     state->window_start = address;
     state->window_size = read_memory(state->scratch.self, address, state->window, sizeof state->window);
@@ -99,7 +103,7 @@ Step unwind_step(UnwindState *state, bool *is_exact) {
   uint64_t header = reinterpret_cast<uint64_t>(object.dlfo_eh_frame);
   uint64_t old_sp = state->registers[kRegisterSp];
   bool was_exact = *is_exact;
-  CachedRow *cached = &state->cache[(pc ^ (pc >> 8)) % (sizeof state->cache / sizeof state->cache[0])];
+  CachedRow *cached = &state->cache[pc * 0x9e3779b97f4a7c15u >> 32 & (kCachedRows - 1)];
   if (cached->pc != pc || cached->header != header) {
     cached->pc = 0;
     if (!find_cfi_row(pc, header, &state->scratch)) return Step::kLost;

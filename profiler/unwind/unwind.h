@@ -3,8 +3,8 @@
 // Linked into libslurmscope.so: call paths (call_paths.cc) use it in a normal context, the sampler's signal handler
 // gets it through SamplerHost; each on its own thread, with a state of its own. Takes no lock and allocates nothing: objects are found with _dl_find_object(),
 // which is async-signal-safe (libunwind finds them with dl_iterate_phdr(), whose lock the interrupted
-// thread, or one that waits for a lock of the interrupted thread, may hold), and all memory is read
-// through the kernel. Everything large lives in the caller's UnwindState, so small stacks suffice.
+// thread, or one that waits for a lock of the interrupted thread, may hold), and memory is read
+// through the kernel unless the caller vouches for it. Everything large lives in the caller's UnwindState, so small stacks suffice.
 // A walk that meets code without unwind information ends there: frames are never guessed.
 #pragma once
 
@@ -30,14 +30,19 @@ struct CachedRow {
 };
 constexpr int32_t kNotSaved = INT32_MIN;
 
+// A miss searches the object's table through the kernel, some twenty system calls; a large program's stacks have several
+// hundred return addresses. Only what is used of it takes memory.
+constexpr size_t kCachedRows = 2048;
+
 /// Working memory of one thread, zeroed before its first use. Not reentrant.
 struct UnwindState {
   uint64_t pc_slot;                    // where the last step found the return address; 0: not in memory
+  uint64_t own_low, own_high;          // memory that surely exists, read as it is; none: equal
   uint64_t window_start, window_size;  // what `window` holds of the stack
   uint8_t window[2048];
   uint64_t registers[kRegisterCount];
   CfiScratch scratch;
-  CachedRow cache[256];
+  CachedRow cache[kCachedRows];
 };
 
 /// Makes `state` that of the function into which this is inlined; steps start with *is_exact = true.
