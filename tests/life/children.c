@@ -92,7 +92,7 @@ static void threads(void) {
 static void descriptors(void) {
   write_blocks("parent", 10);
   pid_t child;
-  char *arguments[] = {"sh", "-c", "exec ls -l /proc/self/fd | sed -n 's/.* \\([0-9]*\\) -> .*/\\1/p' | sort -n | tr '\\n' ' '", NULL};
+  char *arguments[] = {"sh", "-c", "exec ls -l /proc/self/fd | sed -n 's/.* \\([0-9]*\\) -> .*/\\1/p' | sort -n | paste -s -d ' '", NULL};
   require(posix_spawn(&child, "/bin/sh", NULL, NULL, arguments, environ) == 0, "posix_spawn");
   wait_for(child, 0);
   int ends[2];
