@@ -79,6 +79,8 @@ bool Follower::add_ring(const std::string &name, bool is_replayed) {
   ring->journal_index = static_cast<uint32_t>(rings_.size());
   ring->process = owner->second;
   ring->view = std::move(view);
+  // The heads of this round were read before: what this ring holds by now may be what their events depend on.
+  if (ring->view) ring->head = ring->view->read_head();
   rings_.push_back(ring.get());
   known_.insert(name);
   if (!is_replayed) journal_->add(Journal::Kind::kRing, name);
