@@ -1,5 +1,5 @@
 # Real applications from Debian; ./check --apps runs them.
-EXTRA_DIST += tests/apps/check_app tests/apps/check_fio tests/apps/counter.c tests/apps/exchange.py tests/apps/lib.sh \
+EXTRA_DIST += tests/apps/check_app tests/apps/check_fio tests/apps/check_polls tests/apps/counter.c tests/apps/exchange.py tests/apps/lib.sh \
   tests/apps/openfoam/0/U tests/apps/openfoam/0/p tests/apps/openfoam/constant/transportProperties \
   tests/apps/openfoam/system/blockMeshDict tests/apps/openfoam/system/controlDict \
   tests/apps/openfoam/system/decomposeParDict tests/apps/openfoam/system/fvSchemes \
