@@ -19,6 +19,7 @@ const std::vector<Command> &commands() {
       {"compare", "tell whether one set of runs is slower than another, and in what", prepare_compare},
       {"dump", "print the packets or events of a trace", prepare_dump},
       {"verify", "check trace files", prepare_verify},
+      {"salvage", "write what a drainer that died left behind", prepare_salvage},
   };
   return list;
 }

@@ -41,6 +41,7 @@ CommandBody prepare_report(CLI::App *app);
 CommandBody prepare_compare(CLI::App *app);
 CommandBody prepare_dump(CLI::App *app);
 CommandBody prepare_verify(CLI::App *app);
+CommandBody prepare_salvage(CLI::App *app);
 
 /// Prints to stdout; throws Error if it cannot be written (a full disk must not look like success).
 void print(const std::string &text);

@@ -19,14 +19,19 @@ namespace {
 constexpr const char kHelp[] =
     "usage: slurmscope-drain --spool DIR [--foreground]\n"
     "       slurmscope-drain --finish DIR [--timeout SECONDS]\n"
+    "       slurmscope-drain --salvage DIR [--output DIR] [--remove]\n"
     "\n"
     "Writes the trace of one step on one node from the shared memory that the profiled\n"
-    "processes fill. Started by Slurm's plugin and by `slurmscope record`.\n"
+    "processes fill. Started by Slurm's plugin, `slurmscope record` and `slurmscope salvage`.\n"
     "\n"
     "  --spool DIR        follow the spool directory DIR; returns once a daemon does\n"
     "  --foreground       stay in this process until the step has ended\n"
     "  --finish DIR       announce the step's end, wait until all is written, remove DIR\n"
     "  --timeout SECONDS  of --finish: wait no longer than this (default 60)\n"
+    "  --salvage DIR      write what a dead drainer left; says on standard output, as key=value\n"
+    "                     lines: trace (file), old (written before), loss, running (pids), removed\n"
+    "  --output DIR       of --salvage: write into this directory, not where the step wanted it\n"
+    "  --remove           of --salvage: remove the spool, if nothing was lost and no process lives\n"
     "  --help             this text\n";
 
 int usage_error(const char *what, const char *argument) {
@@ -34,15 +39,26 @@ int usage_error(const char *what, const char *argument) {
   return 2;
 }
 
+int salvage(const std::string &spool, const std::string &output, bool removes) {
+  slurmscope::Salvaged salvaged = slurmscope::salvage_spool(spool, output, removes);
+  if (!salvaged.trace.empty()) printf("trace=%s\n", salvaged.trace.c_str());
+  if (salvaged.is_old) puts("old=1");
+  if (!salvaged.loss.empty()) printf("loss=%s\n", salvaged.loss.c_str());
+  for (uint32_t pid : salvaged.running) printf("running=%u\n", pid);
+  if (salvaged.is_removed) puts("removed=1");
+  return salvaged.loss.empty() ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int count, char **arguments) {
-  std::string spool, finish;
-  bool is_foreground = false;
+  std::string spool, finish, salvaged, output;
+  bool is_foreground = false, removes = false;
   unsigned timeout = 60;
   for (int i = 1; i < count; i++) {
     std::string argument = arguments[i];
-    bool wants_value = argument == "--spool" || argument == "--finish" || argument == "--timeout";
+    bool wants_value = argument == "--spool" || argument == "--finish" || argument == "--timeout" ||
+                       argument == "--salvage" || argument == "--output";
     if (argument == "--help") {
       fputs(kHelp, stdout);
       return 0;
@@ -51,10 +67,16 @@ int main(int count, char **arguments) {
       is_foreground = true;
       continue;
     }
+    if (argument == "--remove") {
+      removes = true;
+      continue;
+    }
     if (!wants_value) return usage_error("unknown argument ", arguments[i]);
     if (++i == count) return usage_error("a value is missing after ", arguments[i - 1]);
     if (argument == "--spool") spool = arguments[i];
     if (argument == "--finish") finish = arguments[i];
+    if (argument == "--salvage") salvaged = arguments[i];
+    if (argument == "--output") output = arguments[i];
     if (argument == "--timeout") {
       char *end = nullptr;
       unsigned long value = strtoul(arguments[i], &end, 10);
@@ -62,7 +84,9 @@ int main(int count, char **arguments) {
       timeout = static_cast<unsigned>(value);
     }
   }
-  if (spool.empty() == finish.empty()) return usage_error("one of --spool and --finish is needed", "");
+  if (!spool.empty() + !finish.empty() + !salvaged.empty() != 1)
+    return usage_error("one of --spool, --finish and --salvage is needed", "");
+  if (salvaged.empty() && (removes || !output.empty())) return usage_error("--output and --remove are of --salvage", "");
 
   // The starter may hold signals back that end our waits.
   sigset_t none;
@@ -82,6 +106,7 @@ int main(int count, char **arguments) {
     setrlimit(RLIMIT_NOFILE, &files);
   }
   try {
+    if (!salvaged.empty()) return salvage(salvaged, output, removes);
     return finish.empty() ? slurmscope::drain_spool(spool, is_foreground) : slurmscope::finish_spool(finish, timeout);
   } catch (const std::exception &error) {
     fprintf(stderr, "slurmscope-drain: %s\n", error.what());

@@ -78,8 +78,8 @@ void DrainWorker::open_output() {
     output_.create(directory, base);
     // A successor must find the file, though nothing is in it yet, or it would make another one. (After a failure
     // there is a record already, which says where the rings stand.)
-    if (spool_->read_text("commit").empty())
-      spool_->write_text("commit", CommitRecord{output_.path(), 0, UINT64_MAX, slot_, slot_, true, {}}.serialize());
+    if (spool_->read_text(kCommitName).empty())
+      spool_->write_text(kCommitName, CommitRecord{output_.path(), 0, UINT64_MAX, slot_, slot_, true, {}}.serialize());
     is_head_written_ = false;
   }
   if (!writer_) writer_ = std::make_unique<TraceWriter>(&output_, output_.size());
@@ -154,9 +154,9 @@ void DrainWorker::lose_batch(const char *reason, int sign) {
 // because an older one would make a successor cut the file back.
 void DrainWorker::save_commit(const CommitRecord &record, bool with_summaries) {
   if (save_checkpoint(*spool_, record.slot_after, follower_, with_summaries) &&
-      spool_->write_text("commit", record.serialize()))
+      spool_->write_text(kCommitName, record.serialize()))
     return;
-  spool_->remove_file("commit");
+  spool_->remove_file(kCommitName);
   losses_.add(kJournal, 1);
 }
 
@@ -191,7 +191,8 @@ bool DrainWorker::try_write(bool with_summaries) {
     if (is_over_limit_) lose_batch(kTraceLimit, -1);
     output_.discard();
     writer_.reset();  // its index would name frames that are not there
-    if (write_error_.empty()) fprintf(stderr, "slurmscope: %s; the application goes on, its summary is kept in memory\n", error.what());
+    if (write_error_.empty() && !options_.gives_up)
+      fprintf(stderr, "slurmscope: %s; the application goes on, its summary is kept in memory\n", error.what());
     write_error_ = error.what();
     return false;
   }
@@ -199,7 +200,9 @@ bool DrainWorker::try_write(bool with_summaries) {
 
 // Everything that was written is in the file.
 void DrainWorker::confirm(bool with_summaries) {
-  is_head_written_ = true;
+  is_head_written_ = has_written_ = true;
+  if (has_kept_commit_) spool_->remove_file(kKeptCommitName);
+  has_kept_commit_ = false;
   write_error_.clear();
   anchors_.erase(anchors_.begin(), anchors_.begin() + static_cast<ptrdiff_t>(anchors_written_));
   node_definitions_written_ = node_definitions_.size();
@@ -220,11 +223,25 @@ void DrainWorker::count_unwritten() {
   save_commit({output_.path(), output_.size(), output_.size(), slot_, 1 - slot_, false, follower_.tails()}, true);
 }
 
+// What was to be written is in the rings still. If that was the first batch, it is as if this worker had never been.
+void DrainWorker::withdraw() {
+  if (has_written_) return;
+  output_.remove_created();
+  if (has_kept_commit_) spool_->restore_file(kKeptCommitName, kCommitName);
+  else spool_->remove_file(kCommitName);
+}
+
 void DrainWorker::write_batch(bool with_summaries) {
   for (const std::string &complaint : follower_.take_complaints()) note(complaint);
   if (!journal_.flush()) losses_.add(kJournal, 1);
-  if (try_write(with_summaries)) confirm(with_summaries);
-  else count_unwritten();
+  if (try_write(with_summaries)) {
+    confirm(with_summaries);
+  } else if (options_.gives_up) {
+    withdraw();
+    throw Error(write_error_);
+  } else {
+    count_unwritten();
+  }
   slot_ = 1 - slot_;
   follower_.clear_batch();
   follower_.release();

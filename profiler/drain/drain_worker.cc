@@ -33,6 +33,7 @@ constexpr uint64_t kAnchorEvery = kSecond;
 constexpr size_t kManyAnchors = 60;
 constexpr int kHeartbeatMs = 200;
 constexpr int kAwaitExitsMs = 500;
+constexpr const char kBegunTrace[] = "begun trace";  // the file that a predecessor wrote to is gone
 
 // A futex cannot be waited for together with a descriptor, so the spool's notifications come as SIGIO. The
 // handler adds to the futex: a notification just before the wait ends it as well.
@@ -47,6 +48,7 @@ DrainWorker::DrainWorker(const Spool *spool, Options options)
       journal_(spool), follower_(spool, &journal_, &roles_), output_(spool) {
   char error[256];
   if (auto text = info_.find("settings"); text != info_.end()) parse_settings(text->second.c_str(), &settings_, error, sizeof error);
+  if (!options_.output.empty()) info_["output"] = options_.output;
   map_state();
   resume();
   take_anchor();
@@ -93,23 +95,42 @@ void DrainWorker::resume() {
   follower_.set_generation(generation);
   journal_.flush();
 
-  CommitRecord record = CommitRecord::parse(spool_->read_text("commit"));
+  has_kept_commit_ = options_.gives_up && spool_->keep_file(kCommitName, kKeptCommitName);
+  CommitRecord record = CommitRecord::parse(spool_->read_text(kCommitName));
   if (record.file.empty() && record.tails.empty()) return;
   bool is_committed = !record.is_pending;
-  if (!record.file.empty()) {
-    try {
-      struct stat status;
-      uint64_t size = stat(record.file.c_str(), &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
-      is_committed |= size >= record.size_after;
-      output_.reopen(record.file, is_committed ? record.size_after : record.size_before);
-    } catch (const Error &error) {
-      write_error_ = error.what();  // a new file is made; what the old one has stays in it
-    }
-  }
+  if (!record.file.empty()) reopen_output(record, &is_committed);
   slot_ = is_committed ? record.slot_after : record.slot_before;
   load_checkpoint(*spool_, slot_, &follower_);
   if (is_committed) follower_.set_tails(record.tails);
   note("the drainer was restarted");
+}
+
+// Goes on in the file that a predecessor began, or in a copy of it where the caller wants the trace.
+void DrainWorker::reopen_output(const CommitRecord &record, bool *is_committed) {
+  struct stat status;
+  bool is_there = stat(record.file.c_str(), &status) == 0;
+  uint64_t size = is_there ? static_cast<uint64_t>(status.st_size) : 0;
+  *is_committed |= size >= record.size_after;
+  uint64_t begun = *is_committed ? record.size_after : record.size_before;
+  try {
+    if (is_there && size < begun) throw Error("trace " + record.file + " was cut");
+    if (options_.output.empty()) output_.reopen(record.file, begun);
+    else output_.copy(record.file, begun, options_.output);
+  } catch (const Error &error) {
+    if (options_.gives_up && begun != 0 && size >= begun) throw;
+    write_error_ = error.what();  // a new file is made; what the old one has stays in it
+    if (begun == 0 && (is_there || record.size_after == UINT64_MAX)) return;  // nothing was in it
+    losses_.add(kBegunTrace, 1);
+    note(write_error_ + "; what was written to it before is not in this file");
+  }
+}
+
+std::vector<uint32_t> DrainWorker::running() const {
+  std::vector<uint32_t> pids;
+  for (const auto &process : follower_.processes())
+    if (!process->is_gone) pids.push_back(process->file().pid);
+  return pids;
 }
 
 void DrainWorker::note(const std::string &text) {
@@ -243,8 +264,7 @@ void DrainWorker::end() {
     if (is_last) {
       follower_.watch_processes();  // wait statuses that came late
       take_anchor();
-      for (const auto &process : follower_.processes())
-        if (!process->is_gone) running += (running.empty() ? "still running: pid " : ", ") + std::to_string(process->file().pid);
+      for (uint32_t pid : this->running()) running += (running.empty() ? "still running: pid " : ", ") + std::to_string(pid);
       if (!running.empty() && has_end_) note("what is done after the step's end is not recorded; " + running);
     }
     write_batch(is_last);

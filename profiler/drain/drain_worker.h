@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "proto/settings.h"
 #include "proto/trace_writer.h"
@@ -22,8 +23,10 @@ class DrainWorker {
  public:
   struct Options {
     uint32_t starter_pid = 0;        // whose death ends the step too; 0 = unknown
-    bool ends_now = false;           // salvage: take what is there and end
+    bool ends_now = false;           // no drainer is left: take what is there and end
+    bool gives_up = false;           // throw Error when the trace cannot be written, with the spool as it was
     std::string probe_root;          // before /proc and /sys, for tests
+    std::string output;              // directory to write to; "" = where step.info says
   };
   DrainWorker(const Spool *spool, Options options);
   ~DrainWorker();
@@ -33,6 +36,10 @@ class DrainWorker {
   /// One round: looks at everything, writes if it is time. Returns false once the step has ended and all is
   /// written. For tests; run() calls it and waits in between.
   bool round();
+  /// Path of the trace, "" if there is none.
+  const std::string &trace() const { return output_.path(); }
+  /// Pids of the processes that live.
+  std::vector<uint32_t> running() const;
   /// From now on wait() also ends when a file appears in the spool. Takes SIGIO; for one worker per process.
   void listen();
   /// Waits until a producer or --finish wakes the drainer, at most `milliseconds`.
@@ -41,6 +48,7 @@ class DrainWorker {
  private:
   void map_state();
   void resume();
+  void reopen_output(const CommitRecord &record, bool *is_committed);
   bool has_ended();
   bool is_starter_gone();
   void await_exits();
@@ -55,6 +63,7 @@ class DrainWorker {
   void write_losses(uint32_t process, LossCounts *losses);
   void confirm(bool with_summaries);
   void count_unwritten();
+  void withdraw();
   void lose_batch(const char *reason, int sign);
   void save_commit(const CommitRecord &record, bool with_summaries);
   void end();
@@ -90,6 +99,8 @@ class DrainWorker {
   size_t node_definitions_written_ = 0;
   LossCounts losses_;                    // of the node
   std::string write_error_;              // the last one; "" = the output is fine
+  bool has_kept_commit_ = false;         // a predecessor's record, for withdraw()
+  bool has_written_ = false;             // a batch
   bool is_cut_ = false, is_over_limit_ = false, has_end_ = false, is_done_ = false;
 };
 

@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <sstream>
+#include <vector>
 
 #include "proto/error.h"
 
@@ -15,6 +17,7 @@ namespace slurmscope {
 namespace {
 
 constexpr int kMaxSuffix = 1000;
+constexpr const char kExtension[] = ".sst";
 
 [[noreturn]] void fail(const std::string &what) { throw Error(what + ": " + std::strerror(errno)); }
 
@@ -65,7 +68,7 @@ CommitRecord CommitRecord::parse(const std::string &text) {
 void OutputFile::create(const std::string &directory, const std::string &base) {
   make_directories(directory);
   for (int number = 1; number < kMaxSuffix; number++) {
-    std::string path = directory + "/" + base + (number == 1 ? "" : "." + std::to_string(number)) + ".sst";
+    std::string path = directory + "/" + base + (number == 1 ? "" : "." + std::to_string(number)) + kExtension;
     Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file && errno == EEXIST) continue;
     if (!file) fail("cannot create a trace in " + directory);
@@ -73,6 +76,7 @@ void OutputFile::create(const std::string &directory, const std::string &base) {
     file_ = std::move(file);
     path_ = path;
     size_ = 0;
+    is_created_ = true;
     return;
   }
   throw Error("cannot create a trace in " + directory + ": too many files named " + base + ".N.sst");
@@ -85,6 +89,33 @@ void OutputFile::reopen(const std::string &path, uint64_t size) {
   file_ = std::move(file);
   path_ = path;
   size_ = size;
+}
+
+void OutputFile::copy(const std::string &path, uint64_t size, const std::string &directory) {
+  size_t slash = path.rfind('/');
+  struct stat from, to;
+  if (stat(path.substr(0, slash + 1).c_str(), &from) == 0 && stat(directory.c_str(), &to) == 0 && from.st_dev == to.st_dev &&
+      from.st_ino == to.st_ino)
+    return reopen(path, size);
+  Descriptor source(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!source) fail("cannot open trace " + path + " again");
+  std::string base = path.substr(slash + 1);
+  if (base.ends_with(kExtension)) base.resize(base.size() - std::strlen(kExtension));
+  create(directory, base);
+  try {
+    std::vector<char> buffer(1 << 20);
+    while (size_ < size) {
+      ssize_t count = pread(source.get(), buffer.data(), std::min<uint64_t>(buffer.size(), size - size_), static_cast<off_t>(size_));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) fail("cannot read trace " + path);
+      if (count == 0) throw Error("trace " + path + " was cut");
+      append(buffer.data(), static_cast<size_t>(count));
+      commit();
+    }
+  } catch (const Error &) {
+    remove_created();
+    throw;
+  }
 }
 
 void OutputFile::commit() {
@@ -105,6 +136,15 @@ void OutputFile::commit() {
   }
   size_ += pending_.size();
   pending_.clear();
+}
+
+void OutputFile::remove_created() {
+  if (!is_created_) return;
+  unlink(path_.c_str());
+  file_ = Descriptor();
+  path_.clear();
+  size_ = 0;
+  is_created_ = false;
 }
 
 void OutputFile::close() {

@@ -43,10 +43,15 @@ class OutputFile : public Sink {
   void create(const std::string &directory, const std::string &base);
   /// Opens what a predecessor made and cuts it to `size`.
   void reopen(const std::string &path, uint64_t size);
+  /// Goes on with the first `size` bytes of what a predecessor made, in a copy of it in `directory` (made if missing,
+  /// created as create() does), or in the file itself if it lies there.
+  void copy(const std::string &path, uint64_t size, const std::string &directory);
   /// Writes what was appended. Throws Error, with the file cut back to its old size; in any case nothing is
   /// pending afterwards.
   void commit();
   void discard() { pending_.clear(); }
+  /// Removes the file, if create() or copy() made it.
+  void remove_created();
   /// Syncs and closes.
   void close();
 
@@ -56,6 +61,7 @@ class OutputFile : public Sink {
   std::string path_;
   std::string pending_;
   uint64_t size_ = 0;
+  bool is_created_ = false;
 };
 
 }  // namespace slurmscope

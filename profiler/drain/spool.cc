@@ -95,6 +95,17 @@ std::optional<std::vector<std::string>> Spool::names() const {
 
 void Spool::remove_file(const std::string &name) const { unlinkat(directory(), name.c_str(), 0); }
 
+bool Spool::keep_file(const std::string &name, const std::string &kept) const {
+  remove_file(kept);
+  return linkat(directory(), name.c_str(), directory(), kept.c_str(), 0) == 0;
+}
+
+bool Spool::restore_file(const std::string &kept, const std::string &name) const {
+  // Renaming between two names of one file would do nothing and leave both.
+  remove_file(name);
+  return renameat(directory(), kept.c_str(), directory(), name.c_str()) == 0;
+}
+
 void Spool::remove() const {
   for (const std::string &name : names().value_or(std::vector<std::string>())) unlinkat(directory(), name.c_str(), 0);
   rmdir(path_.c_str());

@@ -50,6 +50,10 @@ class Spool {
   /// Names of the files in it; nothing with errno set if it cannot be read now.
   std::optional<std::vector<std::string>> names() const;
   void remove_file(const std::string &name) const;
+  /// Keeps the file `name` under the name `kept` as well, whatever replaces it; false if there is none.
+  bool keep_file(const std::string &name, const std::string &kept) const;
+  /// Gives a kept file its name back. Needs no room.
+  bool restore_file(const std::string &kept, const std::string &name) const;
   /// Removes all files in it and the directory itself.
   void remove() const;
 
@@ -68,6 +72,8 @@ constexpr const char kTasksName[] = "tasks";
 constexpr const char kEndName[] = "end";              // made by --finish: the step has ended
 constexpr const char kAbandonedName[] = "abandoned";  // made by --finish: nobody waits any more
 constexpr const char kLockName[] = "drain.lock";      // locked as long as a supervisor or worker lives
+constexpr const char kCommitName[] = "commit";        // CommitRecord of output_file.h
+constexpr const char kKeptCommitName[] = "commit.kept";  // what it was before a salvage that may fail
 constexpr const char kResultName[] = "result";        // made by the worker: "ok", or what was lost
 
 }  // namespace slurmscope

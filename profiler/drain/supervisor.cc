@@ -7,11 +7,13 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +21,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <initializer_list>
 #include <sstream>
@@ -61,10 +64,10 @@ uint32_t find_starter(const Spool &spool) {
   return 0;
 }
 
-Descriptor take_lock(const Spool &spool) {
+Descriptor take_lock(const Spool &spool, const char *is_taken) {
   Descriptor lock = spool.open_file(kLockName, O_RDWR | O_CREAT);
   if (!lock) throw Error("cannot make " + spool.path() + "/" + kLockName + ": " + std::strerror(errno));
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) throw Error(spool.path() + " is followed by another drainer already");
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) throw Error(spool.path() + is_taken);
   return lock;
 }
 
@@ -80,6 +83,21 @@ void ignore_signals() {
 
 void write_result(const Spool &spool, const std::string &loss) {
   spool.write_text(kResultName, loss.empty() ? "ok\n" : "lost: " + loss + "\n");
+}
+
+constexpr const char kHasDrainer[] = " is followed by another drainer already";
+
+// Whether the step began before this machine was started: then no time in its rings can be read any more, and a crash
+// may have left any state of them. Memory file systems do not outlive that; elsewhere the wall clock tells.
+bool is_from_before_boot(const Spool &spool) {
+  constexpr int64_t kSecond = 1'000'000'000, kSlack = 60 * kSecond;
+  struct statfs place;
+  if (fstatfs(spool.directory(), &place) == 0 && place.f_type == TMPFS_MAGIC) return false;
+  auto info = spool.step_info();
+  int64_t started = std::strtoll(info["start_realtime_ns"].c_str(), nullptr, 10);
+  timespec now, up;
+  if (started <= 0 || clock_gettime(CLOCK_REALTIME, &now) != 0 || clock_gettime(CLOCK_BOOTTIME, &up) != 0) return false;
+  return (now.tv_sec - up.tv_sec) * kSecond > started + kSlack;
 }
 
 void redirect_to_null(std::initializer_list<int> descriptors) {
@@ -168,7 +186,7 @@ int drain_spool(const std::string &path, bool is_foreground) {
   uint32_t starter = find_starter(spool);
   if (is_foreground) {
     ignore_signals();
-    Descriptor lock = take_lock(spool), none;
+    Descriptor lock = take_lock(spool, kHasDrainer), none;
     run_worker(spool, starter, &none);
     return 0;
   }
@@ -185,7 +203,7 @@ int drain_spool(const std::string &path, bool is_foreground) {
     int code = 1;
     try {
       ignore_signals();
-      Descriptor lock = take_lock(spool);
+      Descriptor lock = take_lock(spool, kHasDrainer);
       if (chdir("/") != 0) throw Error("cannot change to /");
       redirect_to_null({STDIN_FILENO, STDOUT_FILENO});  // stderr when the starter has heard the last of it
       code = supervise(spool, starter, std::move(ready));
@@ -232,6 +250,35 @@ int finish_spool(const std::string &path, unsigned timeout) {
   if (result == "ok\n") return 0;
   fprintf(stderr, "slurmscope: %s", result.starts_with("lost: ") ? result.c_str() + 6 : "the trace may be incomplete\n");
   return 1;
+}
+
+Salvaged salvage_spool(const std::string &path, const std::string &output, bool removes) {
+  Spool spool(path);
+  if (!spool.exists(kStepInfoName)) throw Error(path + " is no spool directory: there is no " + kStepInfoName + " in it");
+  Descriptor lock = take_lock(spool, " is still followed by its drainer, which writes the trace itself");
+  Salvaged salvaged;
+  salvaged.trace = CommitRecord::parse(spool.read_text(kCommitName)).file;
+  salvaged.is_old = spool.read_text(kResultName) == "ok\n";
+  if (!salvaged.is_old) {
+    if (is_from_before_boot(spool))
+      throw Error(path + " is from before this machine was started: its rings cannot be read any more; " +
+                  (salvaged.trace.empty() ? "its drainer had written nothing" : "what its drainer had written is in " + salvaged.trace));
+    try {
+      DrainWorker worker(&spool, {.starter_pid = 0, .ends_now = true, .gives_up = true, .probe_root = probe_root(), .output = output});
+      salvaged.loss = worker.run();
+      salvaged.trace = worker.trace();
+      salvaged.running = worker.running();
+    } catch (const Error &error) {
+      throw Error(std::string(error.what()) + "; the spool " + path + " keeps what is not written: salvage again with another --output");
+    }
+    // Without a result the next call takes what the living do until then, or tries again to write.
+    if (salvaged.loss.empty() && salvaged.running.empty()) write_result(spool, "");
+  }
+  if (removes && salvaged.loss.empty() && salvaged.running.empty()) {
+    spool.remove();
+    salvaged.is_removed = true;
+  }
+  return salvaged;
 }
 
 }  // namespace slurmscope

@@ -27,6 +27,7 @@ $(libtest_rings_la_OBJECTS): proto/slurmscope.pb.h
 check_PROGRAMS += drain_test
 drain_test_SOURCES = \
   tests/unit/drain_daemon_test.cc \
+  tests/unit/drain_salvage_test.cc \
   tests/unit/drain_test_support.h \
   tests/unit/mounts_test.cc tests/unit/drain_worker_test.cc \
   tests/unit/node_facts_test.cc \

@@ -1,10 +1,8 @@
 // The recording's spool directory and drainer; see recording.h.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,16 +12,13 @@
 #include <filesystem>
 
 #include "proto/error.h"
+#include "tools/record/drainer_program.h"
 #include "tools/record/recording.h"
-
-extern char **environ;
 
 namespace slurmscope {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char *kPreload = "libslurmscope.so";
-constexpr const char *kDrainer = "slurmscope-drain";
 constexpr int kFinishSeconds = 60;
 // File systems on which rings, which are mapped and polled, must not lie: NFS, SMB, AFS, Ceph, Lustre,
 // GPFS, FUSE, BeeGFS, 9p, PanFS.
@@ -86,48 +81,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-/// Runs the drainer program and waits for the process that was started (not for the daemon it leaves).
-int run_drainer(const std::string &program, std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), program);
-  std::vector<char *> argv;
-  for (std::string &argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  // The command's own standard input and output are not the drainer's.
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, 2, 2);  // open in the drainer also if it is only our stand-in
-  pid_t pid = 0;
-  int error = posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw Error(fmt::format("couldn't start {}: {}", program, std::strerror(error)));
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 }  // namespace
-
-std::string find_library_directory() {
-  std::vector<std::string> places;
-  if (const char *directory = std::getenv("SLURMSCOPE_LIBDIR")) {
-    places.push_back(directory);
-  } else {
-    std::error_code error;
-    fs::path program = fs::read_symlink("/proc/self/exe", error);
-    if (!error) places.push_back((program.parent_path().parent_path() / "lib" / "slurmscope").string());
-    places.push_back(SLURMSCOPE_PKGLIBDIR);
-  }
-  std::string tried;
-  for (const std::string &place : places) {
-    std::string library = place + "/" + kPreload, drainer = place + "/" + kDrainer;
-    if (access(library.c_str(), R_OK) == 0 && access(drainer.c_str(), X_OK) == 0) return fs::canonical(place).string();
-    tried += (tried.empty() ? "" : ", ") + place;
-  }
-  throw Error(fmt::format("{} and {} not found in {}; set SLURMSCOPE_LIBDIR to where they are", kPreload, kDrainer, tried));
-}
 
 Recording::Recording(const Request &request) : library_directory_(find_library_directory()), settings_(request.settings) {
   fs::path existing = request.output;
@@ -137,7 +91,7 @@ Recording::Recording(const Request &request) : library_directory_(find_library_d
   spool_ = make_spool();
   try {
     write_step_info(request);
-    int code = run_drainer(library_directory_ + "/" + kDrainer, {"--spool", spool_});
+    int code = run_drainer(library_directory_, {"--spool", spool_});
     if (code != 0) throw Error(fmt::format("the drainer did not start (exit code {})", code));
   } catch (...) {
     std::error_code ignored;
@@ -224,7 +178,7 @@ void Recording::note_end(pid_t pid, int wait_status) {
 
 bool Recording::finish() {
   finished_ = true;
-  int code = run_drainer(library_directory_ + "/" + kDrainer, {"--finish", spool_, "--timeout", fmt::format("{}", kFinishSeconds)});
+  int code = run_drainer(library_directory_, {"--finish", spool_, "--timeout", fmt::format("{}", kFinishSeconds)});
   return code == 0;
 }
 

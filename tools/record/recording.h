@@ -11,10 +11,6 @@
 
 namespace slurmscope {
 
-/// Where the preload and the drainer are installed: SLURMSCOPE_LIBDIR, ../lib/slurmscope beside the
-/// program, or the configured directory. Throws Error if the parts are in none of them.
-std::string find_library_directory();
-
 class Recording {
  public:
   struct Request {

@@ -36,6 +36,9 @@ Table end_table(const World &world, const ReportOptions &options);
 Table loss_table(const World &world);
 Table other_worlds_table(const RunModel &run);
 Table clock_table(const World &world);
+/// What `slurmscope salvage` shows: every process of the run, and every loss.
+Table salvaged_process_table(const RunModel &run);
+Table salvaged_loss_table(const RunModel &run);
 Table gap_table(const World &world, const ReportOptions &options);
 
 nlohmann::ordered_json files_json(const World &world);

@@ -1,0 +1,74 @@
+// See drainer_program.h.
+#include "tools/record/drainer_program.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "proto/error.h"
+
+extern char **environ;
+
+namespace slurmscope {
+namespace fs = std::filesystem;
+
+std::string find_library_directory() {
+  std::vector<std::string> places;
+  if (const char *directory = std::getenv("SLURMSCOPE_LIBDIR")) {
+    places.push_back(directory);
+  } else {
+    std::error_code error;
+    fs::path program = fs::read_symlink("/proc/self/exe", error);
+    if (!error) places.push_back((program.parent_path().parent_path() / "lib" / "slurmscope").string());
+    places.push_back(SLURMSCOPE_PKGLIBDIR);
+  }
+  std::string tried;
+  for (const std::string &place : places) {
+    std::string library = place + "/" + kPreload, drainer = place + "/" + kDrainer;
+    if (access(library.c_str(), R_OK) == 0 && access(drainer.c_str(), X_OK) == 0) return fs::canonical(place).string();
+    tried += (tried.empty() ? "" : ", ") + place;
+  }
+  throw Error(fmt::format("{} and {} not found in {}; set SLURMSCOPE_LIBDIR to where they are", kPreload, kDrainer, tried));
+}
+
+int run_drainer(const std::string &library_directory, std::vector<std::string> arguments, std::string *said) {
+  std::string program = library_directory + "/" + kDrainer;
+  arguments.insert(arguments.begin(), program);
+  std::vector<char *> argv;
+  for (std::string &argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  int ends[2] = {-1, -1};
+  if (said && pipe2(ends, O_CLOEXEC) != 0) throw Error(fmt::format("couldn't make a pipe: {}", std::strerror(errno)));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  // The command's own standard input and output are not the drainer's.
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  if (said) posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+  else posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, 2, 2);  // open in the drainer also if it is only our stand-in
+  pid_t pid = 0;
+  int error = posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (said) {
+    close(ends[1]);
+    char buffer[4096];
+    ssize_t count = 0;
+    while (error == 0 && ((count = read(ends[0], buffer, sizeof buffer)) > 0 || (count < 0 && errno == EINTR)))
+      if (count > 0) said->append(buffer, static_cast<size_t>(count));
+    close(ends[0]);
+  }
+  if (error != 0) throw Error(fmt::format("couldn't start {}: {}", program, std::strerror(error)));
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace slurmscope
