@@ -8,16 +8,17 @@
 namespace slurmscope {
 namespace {
 
-uint64_t pid_of(const Stream &stream, uint32_t process) {
+/// A name, not a number: without separators.
+std::string pid_text(const Stream &stream, uint32_t process) {
   auto found = stream.processes.find(process);
-  return found == stream.processes.end() ? 0 : found->second.info.pid();
+  return found == stream.processes.end() ? "" : std::to_string(found->second.info.pid());
 }
 
 }  // namespace
 
 Table salvaged_process_table(const RunModel &run) {
   Table table{"processes", "SAVED",
-              {{"process", "", ColumnKind::kCount}, {"rank", "", ColumnKind::kCount}, {"program", "", ColumnKind::kPath},
+              {{"process", "", ColumnKind::kText}, {"rank", "", ColumnKind::kCount}, {"program", "", ColumnKind::kPath},
                {"calls", "", ColumnKind::kCount}, {"bytes", "bytes", ColumnKind::kBytes}, {"ended", "", ColumnKind::kText}}, {}, {}};
   for (const World &world : run.worlds)
     for (const std::vector<RankModel> *ranks : {&world.ranks, &world.others})
@@ -28,7 +29,7 @@ Table salvaged_process_table(const RunModel &run) {
           bytes += call.bytes;
         }
         std::string end = rank.record->info.has_end_ticks() ? end_text(rank) : "still running";
-        table.rows.push_back({static_cast<uint64_t>(rank.record->info.pid()),
+        table.rows.push_back({pid_text(*rank.stream, rank.process_id),
                               rank.is_mpi ? Cell{static_cast<int64_t>(rank.rank)} : Cell{}, rank.record->info.exe(), count, bytes,
                               end.empty() ? "ended, nobody said how" : end});
       }
@@ -38,12 +39,12 @@ Table salvaged_process_table(const RunModel &run) {
 
 Table salvaged_loss_table(const RunModel &run) {
   Table table{"lost", "LOST",
-              {{"process", "", ColumnKind::kCount}, {"what", "", ColumnKind::kText}, {"count", "", ColumnKind::kCount},
+              {{"process", "", ColumnKind::kText}, {"what", "", ColumnKind::kText}, {"count", "", ColumnKind::kCount},
                {"time", "s", ColumnKind::kSeconds}}, {}, {}};
   for (const auto &stream : run.set.streams)
     for (const auto &[key, loss] : stream->losses) {
       double seconds = stream->clock.seconds(static_cast<double>(loss.ticks()));
-      table.rows.push_back({loss.process() == 0 ? Cell{} : Cell{pid_of(*stream, loss.process())}, loss.reason(),
+      table.rows.push_back({loss.process() == 0 ? stream->host() : pid_text(*stream, loss.process()), loss.reason(),
                             loss.count() == 0 ? Cell{} : Cell{loss.count()}, seconds == 0 ? Cell{} : Cell{seconds}});
       if (!loss.detail().empty()) table.notes.push_back(loss.reason() + ": " + loss.detail());
     }
