@@ -2,7 +2,6 @@
 #include "profiler/drain/journal.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,28 +10,45 @@
 namespace slurmscope {
 namespace {
 constexpr const char kJournalName[] = "journal";
+constexpr size_t kPieceBytes = 64 << 10;
+constexpr uint32_t kMaxRecordBytes = 64 << 20;  // far more than a definition ring holds
 struct RecordHeader {
   Journal::Kind kind;
   uint32_t size;
 };
 }  // namespace
 
+// Piece by piece: a file that claims to be enormous (a hole, after a crash of the node) must not cost the memory
+// for it, nor the time to walk through it as records without content.
 bool Journal::open(const std::function<void(Kind, std::string_view)> &visit) {
   file_ = spool_->open_file(kJournalName, O_RDWR | O_CREAT);
-  struct stat status;
-  if (!file_ || fstat(file_.get(), &status) != 0) return false;
-  std::string text(static_cast<size_t>(status.st_size), 0);
-  ssize_t count = pread(file_.get(), text.data(), text.size(), 0);
-  text.resize(count > 0 ? static_cast<size_t>(count) : 0);
-  size_t at = 0;
-  while (text.size() - at >= sizeof(RecordHeader)) {
+  if (!file_) return false;
+  std::string text;
+  size_t at = 0;       // in text
+  uint64_t begin = 0;  // of text in the file
+  bool is_ended = false;
+  auto has = [&](size_t size) {
+    while (text.size() - at < size && !is_ended) {
+      text.erase(0, at);
+      begin += at;
+      at = 0;
+      size_t before = text.size();
+      text.resize(before + kPieceBytes);
+      ssize_t count = pread(file_.get(), text.data() + before, kPieceBytes, static_cast<off_t>(begin + before));
+      is_ended = count <= 0;
+      text.resize(before + (is_ended ? 0 : static_cast<size_t>(count)));
+    }
+    return text.size() - at >= size;
+  };
+  while (has(sizeof(RecordHeader))) {
     RecordHeader header;
     std::memcpy(&header, text.data() + at, sizeof header);
-    if (header.size > text.size() - at - sizeof header) break;
+    if (header.kind == Kind{} || header.size > kMaxRecordBytes || !has(sizeof header + header.size)) break;
     visit(header.kind, std::string_view(text).substr(at + sizeof header, header.size));
     at += sizeof header + header.size;
   }
-  return ftruncate(file_.get(), static_cast<off_t>(at)) == 0 && lseek(file_.get(), static_cast<off_t>(at), SEEK_SET) >= 0;
+  auto end = static_cast<off_t>(begin + at);
+  return ftruncate(file_.get(), end) == 0 && lseek(file_.get(), end, SEEK_SET) >= 0;
 }
 
 void Journal::add(Kind kind, std::string_view content) {
