@@ -22,7 +22,8 @@ double ticks_between(uint64_t from, uint64_t to) { return static_cast<double>(st
 }  // namespace
 
 void ClockMap::set_ticks_per_second(double rate) {
-  rate_ = std::isfinite(rate) && rate > 0 ? rate : 0;
+  // Below one tick per second no clock runs, and the length of a call would be infinite.
+  rate_ = std::isfinite(rate) && rate >= 1 ? rate : 0;
 }
 
 void ClockMap::add(const v1::ClockAnchors &anchors) {

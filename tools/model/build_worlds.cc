@@ -10,6 +10,7 @@
 
 #include "tools/model/rank.h"
 #include "tools/model/run.h"
+#include "tools/model/wrapped_time.h"
 
 namespace slurmscope {
 namespace {
@@ -69,7 +70,7 @@ void set_walls(World *world) {
     world->notes.push_back({"", "the ranks' times do not overlap: the nodes' clocks disagree; wall time is the longest "
                                 "rank's", {}});
   } else if (placed && !world->ranks.empty()) {
-    world->wall_s = std::max(longest, static_cast<double>(last - first) * 1e-9);
+    world->wall_s = std::max(longest, static_cast<double>(time_between(first, last)) * 1e-9);
   }
   if (placed && !world->ranks.empty()) {
     world->start_ns = first;

@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "tools/model/wrapped_time.h"
+
 namespace slurmscope {
 namespace {
 
@@ -119,7 +121,7 @@ RankModel make_rank(const Stream &stream, uint32_t process_id, const ProcessReco
   rank.wall_s = stream.clock.usable() ? stream.clock.seconds(static_cast<double>(end - start)) : 0;
   if (stream.clock.usable() && start != 0) {
     rank.start_ns = stream.common_realtime_ns(start);
-    rank.end_ns = rank.start_ns + std::llround(rank.wall_s * 1e9);
+    rank.end_ns = moved_time(rank.start_ns, rank.wall_s * 1e9);
   }
   if (stream.clock.usable()) add_calls(stream, *record.summary, seconds_per_tick, &rank);
   for (const auto &[key, loss] : stream.losses)

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include "proto/error.h"
@@ -50,12 +49,12 @@ int64_t Stream::offset_ns(uint64_t ticks) const {
   if (after == offsets.end()) return before->second.first;
   double span = static_cast<double>(after->first - before->first);
   double part = static_cast<double>(ticks - before->first) / span;
-  double step = static_cast<double>(after->second.first - before->second.first);
-  return before->second.first + std::llround(part * step);
+  double step = static_cast<double>(time_between(before->second.first, after->second.first));
+  return moved_time(before->second.first, part * step);
 }
 
 int64_t Stream::common_realtime_ns(uint64_t ticks) const {
-  if (!solved.is_solved) return clock.realtime_ns(ticks) + offset_ns(ticks);
+  if (!solved.is_solved) return time_after(clock.realtime_ns(ticks), offset_ns(ticks));
   int64_t own = clock.steady_ns(ticks);
   return moved_time(own, solved.at(own).first);
 }
@@ -63,7 +62,7 @@ int64_t Stream::common_realtime_ns(uint64_t ticks) const {
 uint64_t Stream::largest_offset_error_ns() const {
   uint64_t largest = 0;
   for (auto &[ticks, offset] : offsets) largest = std::max(largest, offset.second);
-  for (const OffsetSample &sample : solved.samples) largest = std::max(largest, static_cast<uint64_t>(std::min(sample.error_ns, 1e18)));
+  for (const OffsetSample &sample : solved.samples) largest = std::max(largest, static_cast<uint64_t>(std::min(std::max(0.0, sample.error_ns), 1e18)));
   return largest;
 }
 

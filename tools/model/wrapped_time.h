@@ -12,6 +12,11 @@ inline int64_t time_between(int64_t from, int64_t to) {
   return static_cast<int64_t>(static_cast<uint64_t>(to) - static_cast<uint64_t>(from));
 }
 
+/// `ns` + `by`.
+inline int64_t time_after(int64_t ns, int64_t by) {
+  return static_cast<int64_t>(static_cast<uint64_t>(ns) + static_cast<uint64_t>(by));
+}
+
 /// `ns` moved by a number that may be anything.
 inline int64_t moved_time(int64_t ns, double by) {
   constexpr double kLimit = 9.2e18;
