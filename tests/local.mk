@@ -8,6 +8,7 @@ include tests/mpi/local.mk
 include tests/io/local.mk
 include tests/life/local.mk
 include tests/apps/local.mk
+include tests/fuzz/local.mk
 include tests/sampler/local.mk
 include tests/cli/local.mk
 include tests/bench/local.mk
