@@ -21,6 +21,7 @@ struct SalvageOptions {
   std::vector<std::string> names;
   std::string output;
   bool removes = false;
+  unsigned timeout = 60;
 };
 
 std::string joined(const std::vector<std::string> &words) {
@@ -38,14 +39,16 @@ std::string kept_text(const SalvagedSpool &salvaged, bool removes) {
 
 /// As the spool's owner. Returns an exit code.
 int salvage(const std::string &library_directory, const std::string &spool, const SalvageOptions &options) {
-  SalvagedSpool salvaged = run_salvage(library_directory, spool, options.output, options.removes);
+  SalvagedSpool salvaged = run_salvage(library_directory, spool, options.output, options.removes, options.timeout);
   Page page{"slurmscope salvage " + spool, {}, {}, {}};
   bool has_trace = !salvaged.trace.empty() && fs::exists(salvaged.trace);
   page.head.push_back({"trace", salvaged.trace.empty() ? "none: nothing had been recorded" : salvaged.trace});
   page.head.push_back({"spool", kept_text(salvaged, options.removes)});
+  bool whole = salvaged.loss.empty() && has_trace == !salvaged.trace.empty();
   if (has_trace) {
     RunModel run = load_run({salvaged.trace}, "");
     page.tables = {salvaged_process_table(run), salvaged_loss_table(run)};
+    whole = whole && !has_lost(run);
   }
   if (salvaged.is_old) page.notes.push_back("everything had been written to that file before, nothing was added now");
   if (!salvaged.trace.empty() && !has_trace) page.notes.push_back("that file is not there any more");
@@ -54,7 +57,7 @@ int salvage(const std::string &library_directory, const std::string &spool, cons
     page.notes.push_back(fmt::format("what process {} does from now on is in its rings only: salvage again when it has ended",
                                      joined(salvaged.running)));
   print(page_text(page));
-  return salvaged.loss.empty() ? kExitOk : kExitFailed;
+  return whole ? kExitOk : kExitFailed;
 }
 
 int salvage_all(const SalvageOptions &options) {
@@ -83,6 +86,8 @@ CommandBody prepare_salvage(CLI::App *app) {
   app->add_option("DIR", options->names, "spool directories, or folders that hold some")->required();
   app->add_option("-o,--output", options->output, "folder for the traces (default: the run folder that the step wanted)");
   app->add_flag("--remove", options->removes, "remove a spool from which all was written");
+  app->add_option("--timeout", options->timeout, "seconds after which a spool is given up for now")
+      ->check(CLI::Range(1u, 86400u))->capture_default_str();
   return [options] {
     if (!options->output.empty()) options->output = fs::absolute(options->output).lexically_normal().string();
     while (options->output.size() > 1 && options->output.ends_with('/')) options->output.pop_back();

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/vfs.h>
@@ -98,6 +99,13 @@ bool is_from_before_boot(const Spool &spool) {
   timespec now, up;
   if (started <= 0 || clock_gettime(CLOCK_REALTIME, &now) != 0 || clock_gettime(CLOCK_BOOTTIME, &up) != 0) return false;
   return (now.tv_sec - up.tv_sec) * kSecond > started + kSlack;
+}
+
+// Whoever made the spool starts its drainer within this time; the lock taken meanwhile would leave the step without one.
+bool is_about_to_start(const Spool &spool) {
+  constexpr time_t kStartSeconds = 60;
+  struct stat status;
+  return !spool.exists(kDrainFileName) && fstat(spool.directory(), &status) == 0 && time(nullptr) - status.st_mtime < kStartSeconds;
 }
 
 void redirect_to_null(std::initializer_list<int> descriptors) {
@@ -255,6 +263,7 @@ int finish_spool(const std::string &path, unsigned timeout) {
 Salvaged salvage_spool(const std::string &path, const std::string &output, bool removes) {
   Spool spool(path);
   if (!spool.exists(kStepInfoName)) throw Error(path + " is no spool directory: there is no " + kStepInfoName + " in it");
+  if (is_about_to_start(spool)) throw Error(path + " is of a step that is only starting: its drainer is not there yet");
   Descriptor lock = take_lock(spool, " is still followed by its drainer, which writes the trace itself");
   Salvaged salvaged;
   salvaged.trace = CommitRecord::parse(spool.read_text(kCommitName)).file;

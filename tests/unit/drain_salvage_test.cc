@@ -25,6 +25,7 @@ constexpr uint64_t kWorld = 0x44000000;
 
 struct Salvage : testing::Test {
   Salvage() {
+    maker.write_file(kDrainFileName, "");  // there was a drainer
     rank = fork();
     if (rank == 0) {
       for (;;) pause();
@@ -151,6 +152,12 @@ TEST_F(Salvage, RefusesASpoolThatIsFollowed) {
   expect_whole(maker.trace());
 }
 
+TEST_F(Salvage, RefusesASpoolWhoseDrainerIsOnlyStarting) {
+  std::filesystem::remove(maker.path() + "/" + kDrainFileName);
+  EXPECT_NE(refused().find("only starting"), std::string::npos) << refused();
+  EXPECT_FALSE(std::filesystem::exists(maker.path() + "/" + kLockName)) << "a lock would leave the step without a drainer";
+}
+
 TEST_F(Salvage, RefusesWhatIsNoSpool) {
   std::filesystem::remove(maker.path() + "/" + kStepInfoName);
   EXPECT_NE(refused().find("no spool directory"), std::string::npos) << refused();
@@ -220,6 +227,7 @@ TEST_F(Salvage, CountsABegunTraceThatIsGone) {
 
 TEST_F(Salvage, FindsNothingToWriteInASpoolWithoutProcesses) {
   SpoolMaker empty;
+  empty.write_file(kDrainFileName, "");
   Salvaged salvaged = salvage_spool(empty.path(), "", true);
   EXPECT_EQ(salvaged.trace, "");
   EXPECT_TRUE(salvaged.is_removed);

@@ -3,11 +3,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -18,6 +21,27 @@ extern char **environ;
 
 namespace slurmscope {
 namespace fs = std::filesystem;
+namespace {
+
+constexpr unsigned kDeathSeconds = 2;  // after which a killed process is thought to be stuck
+
+/// Reads until all writers are gone. False if that is not within `seconds`.
+bool read_to_end(int pipe, unsigned seconds, std::string *text) {
+  auto until = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  for (;;) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
+    pollfd wait{pipe, POLLIN, 0};
+    int ready = left <= 0 ? 0 : poll(&wait, 1, static_cast<int>(left) + 1);
+    if (ready == 0) return false;
+    char buffer[4096];
+    ssize_t count = ready < 0 ? -1 : read(pipe, buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return true;
+    text->append(buffer, static_cast<size_t>(count));
+  }
+}
+
+}  // namespace
 
 std::string find_library_directory() {
   std::vector<std::string> places;
@@ -38,7 +62,7 @@ std::string find_library_directory() {
   throw Error(fmt::format("{} and {} not found in {}; set SLURMSCOPE_LIBDIR to where they are", kPreload, kDrainer, tried));
 }
 
-int run_drainer(const std::string &library_directory, std::vector<std::string> arguments, std::string *said) {
+int run_drainer(const std::string &library_directory, std::vector<std::string> arguments, std::string *said, unsigned timeout) {
   std::string program = library_directory + "/" + kDrainer;
   arguments.insert(arguments.begin(), program);
   std::vector<char *> argv;
@@ -58,11 +82,17 @@ int run_drainer(const std::string &library_directory, std::vector<std::string> a
   posix_spawn_file_actions_destroy(&actions);
   if (said) {
     close(ends[1]);
-    char buffer[4096];
-    ssize_t count = 0;
-    while (error == 0 && ((count = read(ends[0], buffer, sizeof buffer)) > 0 || (count < 0 && errno == EINTR)))
-      if (count > 0) said->append(buffer, static_cast<size_t>(count));
+    bool is_late = error == 0 && !read_to_end(ends[0], timeout, said);
+    bool is_stuck = false;
+    if (is_late) {
+      kill(pid, SIGKILL);
+      is_stuck = !read_to_end(ends[0], kDeathSeconds, said);  // in the kernel: it dies when that lets it
+      if (!is_stuck) waitpid(pid, nullptr, 0);
+    }
     close(ends[0]);
+    if (is_late)
+      throw Error(fmt::format("{} was not done after {} s and was killed{}", fmt::join(arguments, " "), timeout,
+                              is_stuck ? fmt::format(" (a file system holds process {})", pid) : ""));
   }
   if (error != 0) throw Error(fmt::format("couldn't start {}: {}", program, std::strerror(error)));
   int status = 0;

@@ -17,6 +17,8 @@ std::string find_library_directory();
 
 /// Runs the drainer of that directory and waits for the process that was started (not for the daemon it leaves).
 /// Returns its exit code, 128 + N for signal N. Its standard output is put into `said`, or nowhere.
-int run_drainer(const std::string &library_directory, std::vector<std::string> arguments, std::string *said = nullptr);
+/// With `said` it gets `timeout` seconds: then it is killed, which harms nothing, and Error thrown.
+int run_drainer(const std::string &library_directory, std::vector<std::string> arguments, std::string *said = nullptr,
+                unsigned timeout = 0);
 
 }  // namespace slurmscope

@@ -74,12 +74,13 @@ std::vector<SpoolPlace> find_spools(const std::string &name, size_t *others) {
   return places;
 }
 
-SalvagedSpool run_salvage(const std::string &library_directory, const std::string &spool, const std::string &output, bool removes) {
+SalvagedSpool run_salvage(const std::string &library_directory, const std::string &spool, const std::string &output, bool removes,
+                          unsigned timeout) {
   std::vector<std::string> arguments{"--salvage", spool};
   if (!output.empty()) arguments.insert(arguments.end(), {"--output", output});
   if (removes) arguments.push_back("--remove");
   std::string said;
-  int code = run_drainer(library_directory, arguments, &said);
+  int code = run_drainer(library_directory, arguments, &said, timeout);
   SalvagedSpool salvaged;
   std::istringstream lines(said);
   for (std::string line; std::getline(lines, line);) {

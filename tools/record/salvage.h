@@ -30,9 +30,10 @@ struct SalvagedSpool {
   std::vector<std::string> running;  // pids
 };
 
-/// Salvages a spool of this process's user with the drainer of `library_directory`. Throws Error if the drainer failed;
-/// it has said why on stderr.
-SalvagedSpool run_salvage(const std::string &library_directory, const std::string &spool, const std::string &output, bool removes);
+/// Salvages a spool of this process's user with the drainer of `library_directory`, within `timeout` seconds. Throws Error if
+/// the drainer failed, and has said why on stderr, or took longer.
+SalvagedSpool run_salvage(const std::string &library_directory, const std::string &spool, const std::string &output, bool removes,
+                          unsigned timeout);
 
 /// Runs `work` as the owner of `place`: here, or in a child if we are root and the owner is not. Returns its result.
 int run_as_owner(const SpoolPlace &place, const std::function<int()> &work);

@@ -39,6 +39,8 @@ Table clock_table(const World &world);
 /// What `slurmscope salvage` shows: every process of the run, and every loss.
 Table salvaged_process_table(const RunModel &run);
 Table salvaged_loss_table(const RunModel &run);
+/// Whether anything is missing in the trace.
+bool has_lost(const RunModel &run);
 Table gap_table(const World &world, const ReportOptions &options);
 
 nlohmann::ordered_json files_json(const World &world);

@@ -16,6 +16,14 @@ std::string pid_text(const Stream &stream, uint32_t process) {
 
 }  // namespace
 
+bool has_lost(const RunModel &run) {
+  // A stall is time in which a process waited: nothing was lost by it.
+  for (const auto &stream : run.set.streams)
+    for (const auto &[key, loss] : stream->losses)
+      if (loss.count() != 0 && loss.reason() != "stall") return true;
+  return std::any_of(run.set.files.begin(), run.set.files.end(), [](const LoadedFile &file) { return file.damage.damaged; });
+}
+
 Table salvaged_process_table(const RunModel &run) {
   Table table{"processes", "SAVED",
               {{"process", "", ColumnKind::kText}, {"rank", "", ColumnKind::kCount}, {"program", "", ColumnKind::kPath},
