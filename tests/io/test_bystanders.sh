@@ -47,7 +47,7 @@ printf '%s\n' '#include <dlfcn.h>' '#include <stdio.h>' \
 $compiler -shared -fPIC -o "$work/plugin.so" "$work/plugin.c" && $compiler -o "$work/host" "$work/host.c" -ldl || exit 1
 same "static TLS" ./host
 
-# A program for the old ABI: libc keeps __xstat for it, without a default version.
+# A program for the old ABI: libc keeps __xstat for it, without a default version (E5; all of them in test_twins.sh).
 printf '%s\n' '#include <sys/stat.h>' '#include <stdio.h>' 'int __xstat(int, const char *, struct stat *);' \
   '__asm__(".symver __xstat,__xstat@GLIBC_2.2.5");' \
   'int main(void) { struct stat s; int r = __xstat(1, "/etc/passwd", &s); printf("%d %lld\n", r, (long long)s.st_size); return r; }' >"$work/old.c"
