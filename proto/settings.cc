@@ -124,6 +124,63 @@ bool list_contains(const char *list, const char *word) {
   return false;
 }
 
+void set_no_limits(Settings *settings) {
+  *settings = Settings();
+  for (const NumberField &entry : kNumbers) settings->*entry.field = entry.maximum;
+  for (const TextField &entry : kTexts) (settings->*entry.field)[0] = 0;
+}
+
+bool lower_settings(Settings *settings, const Settings &limits, char *said, size_t size) {
+  size_t used = 0;
+  bool is_lowered = false;
+  auto say = [&](const char *format, auto... args) {
+    int n = used < size ? snprintf(said + used, size - used, format, is_lowered ? ", " : "", args...) : 0;
+    if (n > 0) used += static_cast<size_t>(n);
+    is_lowered = true;
+  };
+  if (size > 0) said[0] = 0;
+  if (settings->mode > limits.mode) {
+    settings->mode = limits.mode;
+    say("%s%s", mode_name(limits.mode));
+  }
+  for (const NumberField &entry : kNumbers) {
+    if (settings->*entry.field <= limits.*entry.field) continue;
+    settings->*entry.field = limits.*entry.field;
+    say("%s%s=%llu", entry.name, static_cast<unsigned long long>(limits.*entry.field));
+  }
+  return is_lowered;
+}
+
+bool join_lists(char *list, size_t size, const char *first) {
+  char joined[Settings::kTextSize];
+  size_t used = 0;
+  bool fits = true;
+  joined[0] = 0;
+  const char *lists[] = {first, list};
+  for (const char *words : lists) {
+    for (const char *at = words; *at != 0;) {
+      size_t length = strcspn(at, "+");
+      char word[sizeof joined];
+      bool has_room = length < sizeof word && used + length + 2 <= sizeof joined && used + length + 2 <= size;
+      if (has_room) {
+        memcpy(word, at, length);
+        word[length] = 0;
+      }
+      if (!has_room) {
+        fits = false;
+      } else if (length > 0 && !list_contains(joined, word)) {
+        if (used > 0) joined[used++] = '+';
+        memcpy(joined + used, word, length + 1);
+        used += length;
+      }
+      at += length;
+      if (*at == '+') at++;
+    }
+  }
+  if (used < size) memcpy(list, joined, used + 1);
+  return fits;
+}
+
 bool parse_settings(const char *text, Settings *settings, char *error_text, size_t error_size) {
   ErrorText error(error_text, error_size);
   if (text == nullptr || *text == 0) {

@@ -32,6 +32,17 @@ bool parse_settings(const char *text, Settings *settings, char *error, size_t er
 /// such that parse_settings() gives the same settings back. Returns false if `size` is too small.
 bool format_settings(const Settings &settings, char *text, size_t size);
 
+/// Makes limits of `settings` that limit nothing: mode trace, each number its maximum, no texts.
+void set_no_limits(Settings *settings);
+
+/// Lowers the mode and each number of `settings` that is above that of `limits`. Returns whether any was, and
+/// writes the new values, "summary, ring_kib=1024", to `said` (at most `size` bytes, always terminated).
+bool lower_settings(Settings *settings, const Settings &limits, char *said, size_t size);
+
+/// Puts the words of `first`, a '+'-joined list, in front of those of `list` (`size` bytes), each once. False if
+/// they do not all fit; then those of `first` are in it and as many of the others as there is room for.
+bool join_lists(char *list, size_t size, const char *first);
+
 /// "off", "summary" or "trace".
 const char *mode_name(Mode mode);
 

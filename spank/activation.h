@@ -25,6 +25,7 @@ struct Decision {
   Settings settings;               // mode kOff: the step is not profiled
   DecidedBy by = DecidedBy::kNobody;
   char problem[384] = "";          // a sentence for the log; empty: none
+  bool is_notice = false;          // it is no trouble: the step is profiled, with less than was asked for
 
   bool is_active() const { return settings.mode != Mode::kOff; }
   /// Whether a person asked for it, so that a failure is worth a line on his terminal.
@@ -38,7 +39,8 @@ struct Decision {
 ///   3. SLURM_PROFILE, which sbatch and salloc export: None is off, anything else is a trace
 ///   4. SLURMSCOPE, if it is the user's and not the plugin's own
 ///   5. the site default, in its partitions
-/// The site's settings other than the mode are the base that a user's settings are applied over. A text
+/// The site's settings other than the mode are the base that a user's settings are applied over; what is above
+/// the site's limits is lowered, and its list of executables to skip is added. A text
 /// that can't be understood never fails the job: a bad option leaves it unprofiled (the same text was
 /// already refused when the job was submitted), a bad SLURMSCOPE is skipped.
 void decide(const ActivationInputs &inputs, const SiteConfig &site, Decision *decision);

@@ -36,6 +36,7 @@ struct PluginState {
   bool has_option;
   bool is_started, is_finished;  // the drainer of this step
   bool is_shell_step;
+  bool is_first_node, has_told;  // the user hears of trouble from one node, once
   uint32_t tasks_left;
   unsigned wait_seconds;
   UserIds user;
@@ -70,13 +71,16 @@ spank_option options[] = {
 };
 #undef OPTION
 
-// A failure is the user's business if he asked for the profile: then it goes to his terminal, too.
-void log_line(bool is_for_user, const char *text) {
+// A failure is the user's business if he asked for the profile: then it goes to his terminal, too. But a step
+// puts one line there, not one per node and hook; the others are in the logs of their nodes.
+void log_line(const char *text) {
   if (text[0] == 0) return;
+  bool is_for_user = state.step.is_by_user && state.is_first_node && !state.has_told;
   if (is_for_user)
     slurm_error("slurmscope: %s", text);
   else
     slurm_info("slurmscope: %s", text);
+  state.has_told = state.has_told || (is_for_user && !state.step.is_notice);
 }
 
 // The folder that this plugin was loaded from, with links resolved.
@@ -171,7 +175,9 @@ SLURMSCOPE_EXPORT int slurm_spank_user_init(spank_t spank, int count, char **wor
   gather_step(spank, state.has_option ? state.option : nullptr, &facts);
   if (facts.is_extern || state.libdir[0] == 0 || !may_be_active(facts.activation_inputs(), site)) return 0;
   start_step(facts, site, state.libdir, &state.step);
-  log_line(state.step.is_by_user, state.step.message);
+  state.is_first_node = facts.node_id == 0;
+  log_line(state.step.message);
+  state.step.is_notice = false;
   state.is_started = state.step.is_active;
   state.is_shell_step = facts.is_shell_step();
   state.tasks_left = facts.local_task_count;
@@ -191,7 +197,7 @@ SLURMSCOPE_EXPORT int slurm_spank_task_init(spank_t spank, int count, char **wor
   bool is_injected =
       inject_task(spank, state.step, state.is_shell_step, state.libdir, message, sizeof message);
   spank_get_item(spank, S_TASK_ID, &local_task);
-  if (!is_injected && local_task == 0) log_line(state.step.is_by_user, message);
+  if (!is_injected && local_task == 0) log_line(message);
   return 0;
 }
 
@@ -204,8 +210,7 @@ SLURMSCOPE_EXPORT int slurm_spank_task_exit(spank_t spank, int count, char **wor
   // srun returns once its tasks have ended: the trace is whole by then, so a script may read it next.
   state.is_finished = state.tasks_left == 0;
   char message[768] = "";
-  if (!end_task(running_step(), end, state.is_finished, message, sizeof message))
-    log_line(state.step.is_by_user, message);
+  if (!end_task(running_step(), end, state.is_finished, message, sizeof message)) log_line(message);
   return 0;
 }
 
@@ -213,7 +218,7 @@ SLURMSCOPE_EXPORT int slurm_spank_exit(spank_t spank, int count, char **words) {
   if (spank_context() != S_CTX_REMOTE || !state.is_started || state.is_finished) return 0;
   state.is_finished = true;
   char message[768] = "";
-  if (!finish_step(running_step(), message, sizeof message)) log_line(state.step.is_by_user, message);
+  if (!finish_step(running_step(), message, sizeof message)) log_line(message);
   return 0;
 }
 

@@ -5,8 +5,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "spank/text.h"
+
+#define SITE_KEYS "default partitions limits skip output spool libdir wait conf"
 
 namespace slurmscope {
 namespace {
@@ -36,6 +41,22 @@ bool set_default(SiteConfig *site, const char *value) {
   return true;
 }
 
+bool set_limits(SiteConfig *site, const char *value) {
+  Settings limits = site->limits;
+  char error[256];
+  if (!parse_settings(value, &limits, error, sizeof error)) return complain(site, "limits=%.100s: %s", value, error);
+#define NUMBER(name, initial, minimum, maximum, help)
+#define TEXT(name, initial, help) \
+  if (limits.name[0] != 0) return complain(site, "limits: " #name " is no number");
+#include "proto/settings.def"
+#undef NUMBER
+#undef TEXT
+  // A list that names no mode says nothing about it.
+  if (value[strcspn(value, ",=")] == '=') limits.mode = site->limits.mode;
+  site->limits = limits;
+  return true;
+}
+
 bool set_wait(SiteConfig *site, const char *value) {
   char *end = nullptr;
   errno = 0;
@@ -44,6 +65,23 @@ bool set_wait(SiteConfig *site, const char *value) {
     return complain(site, "wait=%.100s: a number from 1 to 600 is needed", value);
   site->wait_seconds = static_cast<unsigned>(seconds);
   return true;
+}
+
+// Whoever can write the file decides for every job: only those may who could change slurmd itself.
+FILE *open_site_file(const char *path, SiteConfig *site) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  struct stat status;
+  if (fd < 0 || fstat(fd, &status) != 0) {
+    complain(site, "couldn't open %.200s: %s", path, strerror(errno));
+  } else if (!S_ISREG(status.st_mode)) {
+    complain(site, "%.200s is not read: it is no regular file", path);
+  } else if ((status.st_uid != 0 && status.st_uid != getuid()) || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    complain(site, "%.200s is not read: it must belong to root and be writable by nobody else", path);
+  } else if (FILE *file = fdopen(fd, "r")) {
+    return file;
+  }
+  if (fd >= 0) close(fd);
+  return nullptr;
 }
 
 // Cuts `line` at its comment and strips white space at both ends.
@@ -62,9 +100,11 @@ bool apply_site_word(const char *word, SiteConfig *site) {
   size_t size = equals == nullptr ? strlen(word) : static_cast<size_t>(equals - word);
   auto is = [&](const char *key) { return strlen(key) == size && memcmp(word, key, size) == 0; };
   if (equals == nullptr)
-    return complain(site, "'%.100s' is not key=value (known: default partitions output spool libdir wait conf)", word);
+    return complain(site, "'%.100s' is not key=value (known: " SITE_KEYS ")", word);
   const char *value = equals + 1;
   if (is("default")) return set_default(site, value);
+  if (is("limits")) return set_limits(site, value);
+  if (is("skip")) return copy_text(site->skip, value) || complain(site, "skip: the list is too long");
   if (is("wait")) return set_wait(site, value);
   if (is("spool")) return set_path(site, "spool", value, site->spool, sizeof site->spool);
   if (is("libdir")) return set_path(site, "libdir", value, site->libdir, sizeof site->libdir);
@@ -72,16 +112,13 @@ bool apply_site_word(const char *word, SiteConfig *site) {
     return copy_text(site->partitions, value) || complain(site, "partitions: the list is too long");
   if (is("output"))
     return copy_text(site->settings.output, value) || complain(site, "output: the path is too long");
-  return complain(site, "unknown key '%.*s' (known: default partitions output spool libdir wait conf)",
+  return complain(site, "unknown key '%.*s' (known: " SITE_KEYS ")",
                   static_cast<int>(size < 64 ? size : 64), word);
 }
 
 void read_site_file(const char *path, SiteConfig *site) {
-  FILE *file = fopen(path, "re");
-  if (file == nullptr) {
-    complain(site, "couldn't open %.200s: %s", path, strerror(errno));
-    return;
-  }
+  FILE *file = open_site_file(path, site);
+  if (file == nullptr) return;
   char line[4096];
   for (int number = 1; fgets(line, sizeof line, file) != nullptr; number++) {
     size_t size = strlen(line);

@@ -22,6 +22,7 @@ constexpr const char *kDrainerName = "slurmscope-drain";
 struct StartReport {
   bool is_active;        // the drainer follows; the tasks are to be injected
   bool is_by_user;       // a person asked for the profile
+  bool is_notice;        // the message is no trouble
   char settings[2048];   // canonical text: SLURMSCOPE of the tasks
   char spool[512];
   char alias[512];       // a link that the child made beside the spool (see make_alias); may be empty

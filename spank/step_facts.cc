@@ -41,6 +41,7 @@ constexpr const char *kLeaderVariables[] = {"SLURM_HET_JOB_ID", "SLURM_PACK_JOB_
 constexpr uint32_t kMaxComponents = 128;
 // 22.05 has an item for it, which stays 0; a batch step has not even this variable: its trace gets `.2`.
 constexpr const char *kRestartVariables[] = {"SLURM_RESTART_COUNT"};
+constexpr const char *kJobNodesVariables[] = {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"};
 
 void gather_ids(spank_t spank, StepFacts *facts) {
   uid_t uid = 0;
@@ -103,7 +104,10 @@ void append_items(spank_t spank, StepFacts *facts) {
   append_number(info, "uid", facts->user.uid);
   uint32_t value = 0;
   if (read_item(spank, S_JOB_NNODES, &value)) append_number(info, "nodes", value);
-  if (read_item(spank, S_JOB_NODEID, &value)) append_number(info, "node_id", value);
+  if (read_item(spank, S_JOB_NODEID, &facts->node_id)) append_number(info, "node_id", facts->node_id);
+  // The items count the nodes of the step only.
+  value = read_number(spank, kJobNodesVariables, 1u << 24);
+  if (value != 0) append_number(info, "job_nodes", value);
   if (read_item(spank, S_JOB_TOTAL_TASK_COUNT, &value)) append_number(info, "tasks", value);
   append_local_tasks(spank, facts);
   uint32_t array_task = 0;

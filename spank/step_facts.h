@@ -23,6 +23,7 @@ struct StepFacts {
   char step[16] = "";        // "0", "1".. "batch", "interactive"
   bool is_extern = false;
   uint32_t local_task_count = 0;
+  uint32_t node_id = 0;      // of the step's nodes
 
   HeapText job_name, user_name, partition, node_list, cluster, submit_dir;
   HeapText work_dir;         // of the batch script, from kWorkDirVariable; absent outside a batch job

@@ -32,12 +32,27 @@ __attribute__((format(printf, 2, 3))) bool say(StartReport *report, const char *
   return false;
 }
 
+// ld.so separates the entries of LD_PRELOAD at these.
+bool can_be_preloaded(const char *libdir, StartReport *report) {
+  if (strpbrk(libdir, ": ") == nullptr) return true;
+  return say(report, "couldn't preload from %.400s: LD_PRELOAD takes no path with a blank or a colon (have libdir= "
+             "name a link to it); the step is not profiled", libdir);
+}
+
 bool can_use(const char *libdir, const char *name, int mode, StartReport *report) {
   HeapText path;
   path.append("%s/%s", libdir, name);
   if (access(path.c_str(), mode) == 0) return true;
   return say(report, "couldn't use %.400s as the job's user: %s; the step is not profiled", path.c_str(),
              strerror(errno));
+}
+
+// In a directory in which others may rename, a spool could be replaced under the drainer.
+bool is_safe_for_spools(const StartWork &work, StartReport *report) {
+  struct stat status;
+  bool is_open = stat(work.site.spool, &status) == 0 && (status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0;
+  return !is_open || say(report, "couldn't use spool=%.300s: others may rename what is in it (its mode must be 1777); "
+                         "the step is not profiled", work.site.spool);
 }
 
 // Never uses what exists: whoever made it may own what is in it.
@@ -160,8 +175,10 @@ size_t start_in_child(void *context, char *bytes, size_t size) {
   if (decision.problem[0] != 0) say(&report, "%s", decision.problem);
   if (decision.is_active()) {
     find_work_dir(work.facts, &report);
-    bool usable = can_use(work.libdir, kPreloadName, R_OK, &report) &&
+    bool usable = can_be_preloaded(work.libdir, &report) && is_safe_for_spools(work, &report) &&
+                  can_use(work.libdir, kPreloadName, R_OK, &report) &&
                   can_use(work.libdir, kDrainerName, X_OK, &report);
+    report.is_notice = usable && decision.is_notice;
     if (usable && !format_settings(decision.settings, report.settings, sizeof report.settings))
       usable = say(&report, "the settings are longer than %zu bytes; the step is not profiled",
                    sizeof report.settings - 1);
@@ -170,6 +187,7 @@ size_t start_in_child(void *context, char *bytes, size_t size) {
       report.is_active = write_info(work, &report) && start_drainer(work, &report);
       if (!report.is_active) remove_spool(&report);
     }
+    report.is_notice = report.is_notice && report.is_active;
   }
   memcpy(bytes, &report, sizeof report < size ? sizeof report : size);
   return sizeof report;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
@@ -112,6 +113,77 @@ TEST(Activation, SiteDefaultByPartition) {
   EXPECT_FALSE(decide_with({.partition = "virt"}, site).is_active());
   EXPECT_FALSE(decide_with({.partition = nullptr}, site).is_active());
   EXPECT_TRUE(decide_with({.option = "trace", .partition = "virt"}, site).is_active());
+}
+
+TEST(SiteLimits, AUsersWishAboveThemIsLoweredWithOneSentence) {
+  SiteConfig site = site_with({"default=summary,ring_kib=8192", "limits=ring_kib=1024,sample=99"});
+  ASSERT_STREQ(site.problem, "");
+  Decision decision = decide_with({.option = "trace,sample=500"}, site);
+  EXPECT_EQ(decision.settings.mode, Mode::kTrace);
+  EXPECT_EQ(decision.settings.sample, 99U);
+  EXPECT_EQ(decision.settings.ring_kib, 1024U);
+  EXPECT_STREQ(decision.problem, "--slurmscope: lowered to this site's limit: sample=99")
+      << "what the user did not say is lowered without a word";
+  EXPECT_TRUE(decision.is_notice);
+  decision = decide_with({.option = "summary,ring_kib=128"}, site);
+  EXPECT_EQ(decision.settings.ring_kib, 128U);
+  EXPECT_STREQ(decision.problem, "");
+  EXPECT_FALSE(decision.is_notice);
+  decision = decide_with({}, site);
+  EXPECT_EQ(decision.settings.ring_kib, 1024U);
+  EXPECT_STREQ(decision.problem, "");
+}
+
+TEST(SiteLimits, OfTheMode) {
+  SiteConfig site = site_with({"limits=summary", "limits=max_trace_mib=10"});
+  for (const ActivationInputs &inputs : {ActivationInputs{.option = ""}, {.profile = "all"}, {.variable = "trace"}, {.srun_profile = "task"}}) {
+    Decision decision = decide_with(inputs, site);
+    EXPECT_EQ(decision.settings.mode, Mode::kSummary);
+    EXPECT_THAT(decision.problem, HasSubstr("lowered to this site's limit: summary"));
+  }
+  EXPECT_FALSE(decide_with({.option = "off"}, site).is_active());
+  EXPECT_STREQ(decide_with({.option = "off"}, site).problem, "");
+  EXPECT_FALSE(decide_with({.option = "trace"}, site_with({"limits=off"})).is_active());
+}
+
+TEST(SiteLimits, AreNumbersOrAMode) {
+  EXPECT_THAT(site_with({"limits=output=/x"}).problem, HasSubstr("output is no number"));
+  EXPECT_THAT(site_with({"limits=ring_kib=many"}).problem, HasSubstr("ring_kib=many"));
+  SiteConfig site = site_with({"limits=summary,nonsense"});
+  EXPECT_THAT(site.problem, HasSubstr("limits=summary,nonsense: 'nonsense'"));
+  EXPECT_EQ(decide_with({.option = ""}, site).settings.mode, Mode::kTrace) << "a limit that is not understood is none";
+}
+
+TEST(SiteSkip, IsAddedToAUsersOwn) {
+  SiteConfig site = site_with({"default=summary,skip=base", "skip=bash+git"});
+  EXPECT_STREQ(decide_with({}, site).settings.skip, "bash+git+base");
+  EXPECT_STREQ(decide_with({.option = "trace,skip=git+mine"}, site).settings.skip, "bash+git+mine");
+  EXPECT_STREQ(decide_with({.option = "trace,skip="}, site).settings.skip, "bash+git");
+  Decision decision = decide_with({.option = ("trace,skip=" + std::string(1020, 'x')).c_str()}, site);
+  EXPECT_STREQ(decision.settings.skip, "bash+git");
+  EXPECT_THAT(decision.problem, HasSubstr("skip is cut"));
+}
+
+TEST(SiteConfig, AFileThatOthersCouldHaveWrittenIsNotRead) {  // (K15, K23)
+  char path[] = "/tmp/slurmscope-site-XXXXXX";
+  close(mkstemp(path));
+  std::ofstream(path) << "default=trace\n";
+  auto read = [&] { return site_with({std::string("conf=") + path}); };
+  EXPECT_EQ(read().settings.mode, Mode::kTrace);
+  for (mode_t mode : {0664U, 0646U, 0666U}) {
+    chmod(path, mode);
+    EXPECT_EQ(read().settings.mode, Mode::kOff) << mode;
+    EXPECT_THAT(read().problem, HasSubstr("must belong to root and be writable by nobody else"));
+  }
+  chmod(path, 0644);
+  if (getuid() == 0) {
+    ASSERT_EQ(chown(path, 65534, 65534), 0);
+    EXPECT_EQ(read().settings.mode, Mode::kOff);
+  }
+  unlink(path);
+  ASSERT_EQ(mkfifo(path, 0600), 0);
+  EXPECT_THAT(read().problem, HasSubstr("no regular file")) << "and it does not wait for a writer";
+  unlink(path);
 }
 
 TEST(SiteConfig, KeepsGoingAfterABadWord) {

@@ -243,6 +243,65 @@ TEST_F(Hooks, AMissingLibraryIsOneLine) {
   });
 }
 
+TEST_F(Hooks, OneNodeTellsTheUserTheOthersTheirLogs) {  // (L3)
+  fs::remove(base / "lib/libslurmscope.so");
+  for (uint32_t node : {0U, 1U}) {
+    IN_A_PROCESS({
+      step.items[S_JOB_NODEID] = node;
+      option("", 1);
+      call(slurm_spank_user_init);
+      EXPECT_EQ(fake_log.size(), 1U);
+      EXPECT_THAT(fake_log[0], HasSubstr(node == 0 ? "error: slurmscope: couldn't use" : "info: slurmscope: couldn't use"));
+    });
+  }
+}
+
+TEST_F(Hooks, ALimitIsANoticeAndTroubleIsStillTold) {
+  IN_A_PROCESS({
+    words.push_back("limits=sample=10");
+    drainer("[ $1 = --finish ] && echo no room >&2 && exit 1; exit 0");
+    option("sample=99", 1);
+    call(slurm_spank_user_init);
+    EXPECT_EQ(fake_log.size(), 1U);
+    EXPECT_THAT(fake_log[0], HasSubstr("error: slurmscope: --slurmscope: lowered to this site's limit: sample=10"));
+    step.task = 0;
+    call(slurm_spank_task_init);
+    EXPECT_EQ(step.variables["SLURMSCOPE"], "trace,sample=10");
+    call(slurm_spank_exit);
+    EXPECT_EQ(fake_log.size(), 2U);
+    EXPECT_THAT(fake_log[1], HasSubstr("error: slurmscope: couldn't finish the trace: no room"));
+  });
+}
+
+TEST_F(Hooks, ALibraryThatCannotBeNamedInLdPreload) {
+  for (const char *folder : {"with blank", "with:colon"}) {
+    IN_A_PROCESS({
+      fs::copy(base / "lib", base / folder);
+      words[0] = "libdir=" + (base / folder).string();
+      option("", 1);
+      call(slurm_spank_user_init);
+      EXPECT_EQ(fake_log.size(), 1U);
+      EXPECT_THAT(fake_log[0], HasSubstr("LD_PRELOAD takes no path with a blank or a colon"));
+      EXPECT_TRUE(fs::is_empty(base / "spool"));
+    });
+  }
+}
+
+TEST_F(Hooks, ASpoolInWhichOthersMayRenameIsNotUsed) {  // (L1)
+  IN_A_PROCESS({
+    chmod((base / "spool").c_str(), 0777);
+    option("", 1);
+    call(slurm_spank_user_init);
+    EXPECT_EQ(fake_log.size(), 1U);
+    EXPECT_THAT(fake_log[0], HasSubstr("its mode must be 1777"));
+    EXPECT_TRUE(fs::is_empty(base / "spool"));
+    chmod((base / "spool").c_str(), 01777);
+    call(slurm_spank_user_init);
+    EXPECT_FALSE(fs::is_empty(base / "spool"));
+    call(slurm_spank_exit);
+  });
+}
+
 TEST_F(Hooks, ASiteDefaultThatFailsSaysSoInTheLogOnly) {
   IN_A_PROCESS({
     words.push_back("default=summary");
