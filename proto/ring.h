@@ -164,6 +164,8 @@ struct DrainState {
   std::atomic<uint64_t> heartbeat;    // CLOCK_MONOTONIC ns of the drainer's last round, at least every 200 ms
   alignas(64) std::atomic<uint32_t> sleeping;  // 1: the drainer waits on `wake`
   std::atomic<uint32_t> wake;         // futex: a producer adds 1 and wakes when its ring is half full
+  std::atomic<uint32_t> refused;      // processes that could not make their file (and count themselves here)
+  std::atomic<uint32_t> refusal;      // errno of the last of them
 };
 
 constexpr const char kDrainFileName[] = "drain";

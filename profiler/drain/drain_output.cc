@@ -4,6 +4,7 @@
 // cannot be written, because memory must stay bounded and the application must not wait.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -75,14 +76,29 @@ void DrainWorker::open_output() {
     std::string directory = info_.contains("output") ? info_["output"] : "", base = info_.contains("file") ? info_["file"] : "";
     if (directory.empty() || directory[0] != '/' || base.empty() || base.find('/') != std::string::npos)
       throw Error(spool_->path() + "/step.info names no output directory and file");
+    set_trace_limit(trace_bytes_of(directory, info_["host"]));
     output_.create(directory, base);
+    if (!output_.group_trouble().empty()) note(output_.group_trouble());
     // A successor must find the file, though nothing is in it yet, or it would make another one. (After a failure
     // there is a record already, which says where the rings stand.)
     if (spool_->read_text(kCommitName).empty())
-      spool_->write_text(kCommitName, CommitRecord{output_.path(), 0, UINT64_MAX, slot_, slot_, true, {}}.serialize());
+      spool_->write_text(kCommitName, CommitRecord{output_.path(), output_.inode(), 0, UINT64_MAX, slot_, slot_, true, {}}.serialize());
     is_head_written_ = false;
   }
   if (!writer_) writer_ = std::make_unique<TraceWriter>(&output_, output_.size());
+}
+
+// The node's limit, or what is left of its equal share of the job's after `used` bytes of earlier steps.
+void DrainWorker::set_trace_limit(uint64_t used) {
+  uint64_t nodes = std::max(1u, number_in(info_.contains("job_nodes") ? info_["job_nodes"] : info_["nodes"]));
+  uint64_t share = std::max(uint64_t{1}, (settings_.max_job_mib << 20) / nodes);
+  trace_limit_ = settings_.max_trace_mib << 20;
+  limit_detail_ = "max_trace_mib=" + std::to_string(settings_.max_trace_mib);
+  uint64_t left = share > used ? share - used : 1;
+  if (left >= trace_limit_) return;
+  trace_limit_ = left;
+  limit_detail_ = "max_job_mib=" + std::to_string(settings_.max_job_mib) + " shared by " + std::to_string(nodes) + (nodes == 1 ? " node" : " nodes");
+  if (used != 0) limit_detail_ += ", of which earlier steps have used " + std::to_string(used >> 10) + " KiB here";
 }
 
 // Header, Run, Node, CallTable: once per life of a drainer.
@@ -114,6 +130,7 @@ void DrainWorker::write_losses(uint32_t process, LossCounts *losses) {
     packet.mutable_loss()->set_count(entry.count);
     packet.mutable_loss()->set_ticks(entry.ticks);
     if (reason == kWriteError) packet.mutable_loss()->set_detail(utf8_text(write_error_));
+    if (reason == kTraceLimit) packet.mutable_loss()->set_detail(limit_detail_);
     writer_->write(packet);
   }
 }
@@ -178,12 +195,12 @@ bool DrainWorker::try_write(bool with_summaries) {
     v1::Packet packet;
     for (size_t i = node_definitions_written_; i < node_definitions_.size(); i++)
       if (packet.ParseFromString(node_definitions_[i])) writer_->write(packet);
-    is_over_limit_ = is_over_limit_ || output_.size() >= settings_.max_trace_mib << 20;
+    is_over_limit_ = is_over_limit_ || output_.size() >= trace_limit_;
     if (is_over_limit_) lose_batch(kTraceLimit, 1);
     for (const auto &process : follower_.processes()) write_process(process.get(), with_summaries);
     write_losses(0, &losses_);
     writer_->flush();
-    save_commit({output_.path(), output_.size(), output_.size() + output_.pending_bytes(), slot_, 1 - slot_, true, follower_.tails()},
+    save_commit({output_.path(), output_.inode(), output_.size(), output_.size() + output_.pending_bytes(), slot_, 1 - slot_, true, follower_.tails()},
                 !with_summaries);
     output_.commit();
     return true;
@@ -220,7 +237,7 @@ void DrainWorker::confirm(bool with_summaries) {
 // The summaries are safe on the spool, the rings may go on.
 void DrainWorker::count_unwritten() {
   lose_batch(kWriteError, 1);
-  save_commit({output_.path(), output_.size(), output_.size(), slot_, 1 - slot_, false, follower_.tails()}, true);
+  save_commit({output_.path(), output_.inode(), output_.size(), output_.size(), slot_, 1 - slot_, false, follower_.tails()}, true);
 }
 
 // What was to be written is in the rings still. If that was the first batch, it is as if this worker had never been.

@@ -45,10 +45,11 @@ void take_notification(int) {
 
 DrainWorker::DrainWorker(const Spool *spool, Options options)
     : spool_(spool), options_(std::move(options)), info_(spool->step_info()), roles_(CallRoles::built_in(&call_table_)),
-      journal_(spool), follower_(spool, &journal_, &roles_), output_(spool) {
+      journal_(spool), follower_(spool, &journal_, &roles_) {
   char error[256];
   if (auto text = info_.find("settings"); text != info_.end()) parse_settings(text->second.c_str(), &settings_, error, sizeof error);
   if (!options_.output.empty()) info_["output"] = options_.output;
+  output_.set_group(settings_.group);
   map_state();
   resume();
   take_anchor();
@@ -109,14 +110,16 @@ void DrainWorker::resume() {
 // Goes on in the file that a predecessor began, or in a copy of it where the caller wants the trace.
 void DrainWorker::reopen_output(const CommitRecord &record, bool *is_committed) {
   struct stat status;
-  bool is_there = stat(record.file.c_str(), &status) == 0;
+  bool is_there = stat(record.file.c_str(), &status) == 0 && status.st_ino == record.inode;
   uint64_t size = is_there ? static_cast<uint64_t>(status.st_size) : 0;
   *is_committed |= size >= record.size_after;
   uint64_t begun = *is_committed ? record.size_after : record.size_before;
+  uint64_t all = trace_bytes_of(info_["output"], info_["host"]);
+  set_trace_limit(all > size ? all - size : 0);
   try {
     if (is_there && size < begun) throw Error("trace " + record.file + " was cut");
-    if (options_.output.empty()) output_.reopen(record.file, begun);
-    else output_.copy(record.file, begun, options_.output);
+    if (options_.output.empty()) output_.reopen(record.file, record.inode, begun);
+    else output_.copy(record.file, record.inode, begun, options_.output);
   } catch (const Error &error) {
     if (options_.gives_up && begun != 0 && size >= begun) throw;
     write_error_ = error.what();  // a new file is made; what the old one has stays in it
@@ -247,7 +250,7 @@ void DrainWorker::listen() {
 std::string DrainWorker::run() {
   listen();
   while (round()) wait(kHeartbeatMs);
-  return write_error_;
+  return trouble();
 }
 
 void DrainWorker::end() {
@@ -262,6 +265,7 @@ void DrainWorker::end() {
     bool is_cut = follower_.collect(keeps_rows, true);
     bool is_last = !is_cut && (batches > 0 || !follower_.has_backlog());
     if (is_last) {
+      if (std::string refused = refusals(); !refused.empty()) note(refused);
       follower_.watch_processes();  // wait statuses that came late
       take_anchor();
       for (uint32_t pid : this->running()) running += (running.empty() ? "still running: pid " : ", ") + std::to_string(pid);
@@ -275,6 +279,24 @@ void DrainWorker::end() {
   if (follower_.has_processes()) write_end(has_end_ && !options_.ends_now, running);
   state_->gone.store(1, std::memory_order_release);
   is_done_ = true;
+}
+
+// How many processes could not make their file, and why; "" if all could.
+std::string DrainWorker::refusals() const {
+  uint32_t refused = state_->refused.load();
+  if (refused == 0) return "";
+  return std::to_string(refused) + (refused == 1 ? " process" : " processes") + " could not be recorded in " + spool_->path() + ": " +
+         std::strerror(static_cast<int>(state_->refusal.load()));
+}
+
+// What kept processes or rows out of the trace; "" if nothing did. Of a salvage: what another one could still save.
+std::string DrainWorker::trouble() const {
+  if (!write_error_.empty() || options_.gives_up) return write_error_;
+  if (std::string refused = refusals(); !refused.empty()) return refused;
+  struct stat status;
+  if (fstat(spool_->directory(), &status) == 0 && status.st_nlink == 0)
+    return "the spool directory " + spool_->path() + " was deleted while the step ran";
+  return "";
 }
 
 }  // namespace slurmscope

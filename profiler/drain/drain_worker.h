@@ -58,6 +58,7 @@ class DrainWorker {
   void write_batch(bool with_summaries);
   bool try_write(bool with_summaries);
   void open_output();
+  void set_trace_limit(uint64_t used);
   void write_head();
   void write_process(FollowedProcess *process, bool with_summaries);
   void write_losses(uint32_t process, LossCounts *losses);
@@ -67,6 +68,8 @@ class DrainWorker {
   void lose_batch(const char *reason, int sign);
   void save_commit(const CommitRecord &record, bool with_summaries);
   void end();
+  std::string refusals() const;
+  std::string trouble() const;
   void write_end(bool is_clean, const std::string &detail);
   v1::Packet run_packet() const;
   v1::Packet node_packet() const;
@@ -99,6 +102,8 @@ class DrainWorker {
   size_t node_definitions_written_ = 0;
   LossCounts losses_;                    // of the node
   std::string write_error_;              // the last one; "" = the output is fine
+  uint64_t trace_limit_ = 0;             // bytes of the file at which its rows end
+  std::string limit_detail_;             // why there
   bool has_kept_commit_ = false;         // a predecessor's record, for withdraw()
   bool has_written_ = false;             // a batch
   bool is_cut_ = false, is_over_limit_ = false, has_end_ = false, is_done_ = false;

@@ -72,6 +72,21 @@ void *map_file(int fd, size_t size, int extra_flags) {
   return memory;
 }
 
+// A process that has no file has no other place to say so. It counts once, until it succeeds.
+void count_refusal(int error) {
+  if (process_state.drain.load(std::memory_order_relaxed) == nullptr) map_drain();
+  DrainState *drain = process_state.drain.load(std::memory_order_acquire);
+  if (drain == nullptr || process_state.is_refused) return;
+  process_state.is_refused = 1;
+  drain->refusal.store(static_cast<uint32_t>(error == 0 ? ENOMEM : -error));
+  drain->refused.fetch_add(1);
+}
+
+void uncount_refusal() {
+  if (process_state.is_refused) process_state.drain.load(std::memory_order_relaxed)->refused.fetch_sub(1);
+  process_state.is_refused = 0;
+}
+
 ProcessFile *make_process_file(uint32_t *number) {
   for (uint32_t n = 0; n < 4096; n++) {
     Path path;
@@ -80,6 +95,7 @@ ProcessFile *make_process_file(uint32_t *number) {
     if (fd == -EEXIST) continue;
     if (fd < 0) {
       log_trouble("make", path.text(), fd);
+      count_refusal(fd);
       return nullptr;
     }
     int result = reserve(fd, sizeof(ProcessFile));
@@ -88,8 +104,10 @@ ProcessFile *make_process_file(uint32_t *number) {
     if (memory == nullptr) {
       log_trouble("get memory for", path.text(), result);
       raw::unlink(path.text());
+      count_refusal(result);
       return nullptr;
     }
+    uncount_refusal();
     *number = n;
     return static_cast<ProcessFile *>(memory);
   }
@@ -229,7 +247,7 @@ bool make_process() {
   describe_process(file);
   void *sites = raw::map_memory(kSiteSlots * sizeof(uint64_t));
   process.sites = static_cast<std::atomic<uint64_t> *>(sites);  // NULL: events without call sites
-  map_drain();
+  if (process.drain.load(std::memory_order_relaxed) == nullptr) map_drain();
   process.file = file;
   file->ready.store(1, std::memory_order_release);
   process.recorder.is_active = 1;

@@ -53,6 +53,7 @@ struct alignas(4096) ProcessState {
   uint32_t pid, number;              // of proc-<pid>-<number>
   uint32_t sampling;                 // the sampler runs in this process
   std::atomic<uint32_t> sampler_tried;
+  uint32_t is_refused;               // counted as such for the drainer
   uint32_t is_mpi;                   // an MPI call was made
   std::atomic<uint32_t> drain_tries;
   ProcessFile *file;

@@ -196,10 +196,11 @@ TEST(DrainWorker, AnEmptyFileOfAPredecessorIsTaken) {
   SpoolMaker maker;
   Rank zero = add_rank(&maker, 0, 0);
   zero.ring->push(send_event(1000, 1, 64));
-  maker.write_file("commit", CommitRecord{maker.trace(), 0, UINT64_MAX, 0, 0, true, {}}.serialize());
   mkdir(maker.output().c_str(), 0700);
   Descriptor file(open(maker.trace().c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600));
-  ASSERT_TRUE(file);
+  struct stat status;
+  ASSERT_EQ(fstat(file.get(), &status), 0);
+  maker.write_file("commit", CommitRecord{maker.trace(), status.st_ino, 0, UINT64_MAX, 0, 0, true, {}}.serialize());
   EXPECT_EQ(run_to_end(maker), "");
   DrainedTrace trace(maker.trace());
   EXPECT_FALSE(trace.back.damage.damaged) << trace.back.damage.reason;
@@ -531,7 +532,7 @@ TEST(DrainWorker, KilledWorkersLoseAndRepeatNothing) {
   }
 }
 
-TEST(DrainWorker, UnwritableOutputKeepsTheApplicationGoing) {
+TEST(DrainWorker, UnwritableOutputKeepsTheApplicationGoing) {  // (L3, L6)
   SpoolMaker maker;
   // A file where the directory should be: also root cannot write there.
   fclose(fopen(maker.output().c_str(), "w"));
@@ -552,7 +553,7 @@ TEST(DrainWorker, UnwritableOutputKeepsTheApplicationGoing) {
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
 }
 
-TEST(DrainWorker, AFullDiskThatBecomesFreeKeepsTheSummary) {
+TEST(DrainWorker, AFullDiskThatBecomesFreeKeepsTheSummary) {  // (L4)
   SpoolMaker maker;
   fclose(fopen(maker.output().c_str(), "w"));
   Rank rank = add_rank(&maker, 0, 0, 64);
@@ -574,7 +575,7 @@ TEST(DrainWorker, AFullDiskThatBecomesFreeKeepsTheSummary) {
   EXPECT_GT(trace.lost(1, "write error"), 0u);
 }
 
-TEST(DrainWorker, FileSizeLimitCutsTheTraceNotTheProcess) {
+TEST(DrainWorker, FileSizeLimitCutsTheTraceNotTheProcess) {  // (L5)
   SpoolMaker maker;
   Rank rank = add_rank(&maker, 0, 0, 4096);
   rank.process->local_size = 1;  // else the first rows wait for the other rank
@@ -622,7 +623,138 @@ TEST(DrainWorker, TraceLimitEndsRowsNotTheSummary) {
   EXPECT_EQ((trace.lost(1, "trace limit") + trace.back.rows[{1, 1}].size()), 400000u);
 }
 
-TEST(DrainWorker, NameIsNeverTakenTwice) {
+TEST(DrainWorker, TheJobsLimitIsSharedByItsNodes) {
+  SpoolMaker maker("trace,max_job_mib=4");
+  maker.write_file("step.info", "host=bm1\njob_nodes=4\n");
+  mkdir(maker.output().c_str(), 0700);
+  for (const char *name : {"step0.bm1.sst", "step0.bm2.sst"}) {
+    std::string earlier = maker.output() + "/" + name;
+    close(open(earlier.c_str(), O_WRONLY | O_CREAT, 0600));
+    ASSERT_EQ(truncate(earlier.c_str(), 900 << 10), 0);
+  }
+  Rank rank = add_rank(&maker, 0, 0, 1 << 16);
+  Spool spool(maker.path());
+  DrainWorker worker(&spool, {});
+  Random random(4);
+  uint64_t sent = 0;
+  while (sent < 200000) {
+    while (sent < 200000 && rank.ring->push(send_event(100 + sent * 20, 1, random.next() >> 20))) sent++;
+    worker.round();
+  }
+  maker.write_file(kEndName, "");
+  EXPECT_EQ(worker.run(), "");
+  DrainedTrace trace(maker.trace());
+  EXPECT_EQ(trace.stored_summary(1).peers[1].sent_count, 200000u);
+  EXPECT_EQ((trace.lost(1, "trace limit") + trace.back.rows[{1, 1}].size()), 200000u);
+  EXPECT_LT((trace.back.rows[{1, 1}].size()), 100000u) << "124 KiB are left of this node's MiB, and a batch is whole";
+  std::string detail;
+  for (const v1::Packet &packet : trace.back.packets)
+    if (packet.has_loss() && packet.loss().reason() == "trace limit") detail = packet.loss().detail();
+  EXPECT_EQ(detail, "max_job_mib=4 shared by 4 nodes, of which earlier steps have used 900 KiB here");
+}
+
+// The directory is deleted while the step runs: the rank never waits for long, and the end says what happened. (L6, L17)
+TEST(DrainWorker, ADeletedTraceIsSaid) {
+  SpoolMaker maker;
+  Rank rank = add_rank(&maker, 0, 0, 64);
+  Spool spool(maker.path());
+  DrainWorker worker(&spool, {});
+  testing::internal::CaptureStderr();
+  uint64_t sent = 0;
+  auto send = [&](uint64_t count) {
+    for (uint64_t until = sent + count; sent < until; worker.round())
+      while (sent < until && rank.ring->push(send_event(100 + sent * 20, 1, 1))) sent++;
+  };
+  send(500);
+  ASSERT_EQ(unlink(maker.trace().c_str()), 0);
+  ASSERT_EQ(rmdir(maker.output().c_str()), 0);
+  send(500);
+  maker.write_file(kEndName, "");
+  EXPECT_EQ(worker.run(), "the trace " + maker.trace() + " was deleted while the step ran");
+  testing::internal::GetCapturedStderr();
+  EXPECT_NE(access(maker.output().c_str(), F_OK), 0) << "who deletes it does not want it back";
+}
+
+TEST(DrainWorker, ProcessesThatCouldNotBeRecordedAreCounted) {  // (L17)
+  SpoolMaker maker;
+  Spool spool(maker.path());
+  DrainWorker worker(&spool, {});
+  DrainState state;
+  int file = open((maker.path() + "/" + kDrainFileName).c_str(), O_RDWR);
+  ASSERT_EQ(pread(file, static_cast<void *>(&state), sizeof state, 0), static_cast<ssize_t>(sizeof state));
+  state.refused = 3;
+  state.refusal = ENOSPC;
+  ASSERT_EQ(pwrite(file, &state, sizeof state, 0), static_cast<ssize_t>(sizeof state));
+  close(file);
+  maker.write_file(kEndName, "");
+  EXPECT_EQ(worker.run(), "3 processes could not be recorded in " + maker.path() + ": No space left on device");
+}
+
+TEST(DrainWorker, ASuccessorTouchesNoOtherFile) {  // (L1)
+  SpoolMaker maker;
+  Rank rank = add_rank(&maker, 0, 0);
+  Spool spool(maker.path());
+  {
+    DrainWorker worker(&spool, {});
+    rank.ring->push(send_event(100, 1, 1));
+    worker.wait(1100);
+    worker.round();
+  }
+  // Whoever owns the directory puts something dear in the trace's place.
+  std::string dear = maker.output() + "/dear";
+  close(open(dear.c_str(), O_WRONLY | O_CREAT, 0600));
+  ASSERT_EQ(truncate(dear.c_str(), 100000), 0);
+  unlink(maker.trace().c_str());
+  ASSERT_EQ(link(dear.c_str(), maker.trace().c_str()), 0);
+  rank.ring->push(send_event(200, 1, 1));
+  run_to_end(maker);
+  struct stat status;
+  ASSERT_EQ(stat(dear.c_str(), &status), 0);
+  EXPECT_EQ(status.st_size, 100000);
+}
+
+TEST(DrainWorker, FilesAreTheUsersAloneWhateverTheUmask) {  // (L2)
+  for (mode_t mask : {0U, 0777U}) {
+    for (const char *settings : {"trace", "trace,group=0", "trace,group=no-such-group"}) {
+      mode_t before = umask(mask);
+      SpoolMaker maker(settings);
+      add_rank(&maker, 0, 0).ring->push(send_event(100, 1, 1));
+      EXPECT_EQ(run_to_end(maker), "");
+      umask(before);
+      struct stat directory, file;
+      ASSERT_EQ(stat(maker.output().c_str(), &directory), 0);
+      ASSERT_EQ(stat(maker.trace().c_str(), &file), 0);
+      bool is_shared = settings == std::string("trace,group=0") && (getgid() == 0 || getuid() == 0);
+      EXPECT_EQ(directory.st_mode & 07777U, is_shared ? 0750U : 0700U) << settings;
+      EXPECT_EQ(file.st_mode & 07777U, is_shared ? 0640U : 0600U) << settings;
+      bool says_why = false;
+      for (const v1::Packet &packet : DrainedTrace(maker.trace()).back.packets)
+        says_why |= packet.has_note() && packet.note().text().find("no group no-such-group") != std::string::npos;
+      EXPECT_EQ(says_why, settings == std::string("trace,group=no-such-group"));
+    }
+  }
+}
+
+TEST(DrainWorker, AStrangersLinkIsNoWay) {  // (L1)
+  if (getuid() != 0) GTEST_SKIP() << "needs root, to have a link of somebody else";
+  SpoolMaker maker;
+  std::string target = maker.output() + "-elsewhere";
+  mkdir(target.c_str(), 0700);
+  ASSERT_EQ(symlink(target.c_str(), maker.output().c_str()), 0);
+  ASSERT_EQ(lchown(maker.output().c_str(), 65534, 65534), 0);
+  add_rank(&maker, 0, 0).ring->push(send_event(100, 1, 1));
+  testing::internal::CaptureStderr();
+  EXPECT_NE(run_to_end(maker).find("is a link that another user has made"), std::string::npos);
+  testing::internal::GetCapturedStderr();
+  EXPECT_EQ(rmdir(target.c_str()), 0) << "something was made there";
+  // One's own, or root's, is a way like others.
+  ASSERT_EQ(lchown(maker.output().c_str(), 0, 0), 0);
+  mkdir(target.c_str(), 0700);
+  EXPECT_EQ(run_to_end(maker), "");
+  EXPECT_EQ(access((target + "/t.sst").c_str(), F_OK), 0);
+}
+
+TEST(DrainWorker, NameIsNeverTakenTwice) {  // (K19, L8)
   for (int round = 0; round < 2; round++) {
     SpoolMaker maker;
     mkdir(maker.output().c_str(), 0755);
