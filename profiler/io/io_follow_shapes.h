@@ -117,5 +117,7 @@
     for (unsigned long &word : words) word = va_arg(arguments, unsigned long);                     \
     va_end(arguments);                                                                             \
     auto restrict = [&] { return real_##name.get()(option, words[0], words[1], words[2], words[3]); }; \
-    return option == PR_SET_SECCOMP && words[0] == SECCOMP_MODE_STRICT ? sealing_call(restrict) : restrict(); \
+    /* A filter is often installed by a bare system call, but without privileges not before PR_SET_NO_NEW_PRIVS. */ \
+    bool is_last_wish = option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS;                 \
+    return is_last_wish ? sealing_call(restrict) : restrict();                                     \
   }

@@ -21,7 +21,7 @@ struct ThreadLocal {
   uintptr_t guard;           // see above; the low bits are kGuardOfIo or kGuardVfork
   uint32_t state;            // private to attach.cc and lifecycle.cc
   uint16_t owner;            // ThreadOwner, see runtime_threads.h
-  uint16_t is_sealed;        // 1: any system call but read, write and exit would kill it (seccomp's strict mode)
+  uint16_t is_sealed;        // 1: a system call that is not the program's own may kill it (seccomp)
 };
 
 /// Bit: the guarding call is one of libc's I/O functions, which by themselves call no wrapper of ours.
@@ -41,7 +41,7 @@ bool is_vfork_child();
 /// See RecorderLink.
 bool guard_holds(ThreadLocal *self);
 
-/// Before seccomp's strict mode: ends sampling of this thread and all system calls of ours in it.
+/// Before seccomp's strict mode or a filter of the program's own: ends sampling of this thread and all system calls of ours in it.
 void seal_thread();
 
 /// The guard of a frame: every frame inside it is at or below, itself and its callers are above.
