@@ -78,14 +78,22 @@ void fill_standard_descriptors() {
     if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR | O_CLOEXEC);  // the lowest free number is this one
 }
 
+/// One line on stderr. That it cannot be written (a full disk, a limit on file sizes) changes nothing for the
+/// command, whose exit code is ours.
+void say(const std::string &line) { fputs(("slurmscope: " + line + "\n").c_str(), stderr); }
+
 int record(const std::vector<std::string> &command, const std::string &settings, const fs::path &output) {
   fill_standard_descriptors();
+  // A limit on file sizes is for the command to die of; for us it is an error like others. While the command runs
+  // and afterwards the signal is blocked (run_command).
+  auto file_size_action = signal(SIGXFSZ, SIG_IGN);
   std::optional<Recording> recording;
   try {
     if (settings != "off") recording.emplace(Recording::Request{settings, output.string(), command});
   } catch (const std::exception &error) {
-    fmt::print(stderr, "slurmscope: {}; the command runs unprofiled\n", error.what());
+    say(fmt::format("{}; the command runs unprofiled", error.what()));
   }
+  signal(SIGXFSZ, file_size_action);
   ChildResult child = run_command(command, recording ? &*recording : nullptr);
   if (recording) {
     recording->note_end(child.pid, child.wait_status);
@@ -93,16 +101,15 @@ int record(const std::vector<std::string> &command, const std::string &settings,
     try {
       whole = recording->finish();
     } catch (const std::exception &error) {
-      fmt::print(stderr, "slurmscope: {}\n", error.what());
+      say(error.what());
     }
     std::string name = printable(output.lexically_relative(fs::current_path()).string());
     if (name.rfind("..", 0) == 0 || name.empty()) name = printable(output.string());
     if (!trace_files(output.string()).empty())
-      fmt::print(stderr, "slurmscope: run in {}{}; see: slurmscope report {}\n", name, whole ? "" : " (incomplete)", name);
+      say(fmt::format("run in {}{}; see: slurmscope report {}", name, whole ? "" : " (incomplete)", name));
     else if (whole)
-      fmt::print(stderr, "slurmscope: nothing was recorded: no process made an MPI call or much I/O\n");
-    else
-      fmt::print(stderr, "slurmscope: the recording was lost\n");
+      say("nothing was recorded: no process that could be seen made an MPI call or much I/O");
+    // Else the drainer has said what was lost.
   }
   return end_like(child.wait_status);
 }

@@ -56,7 +56,11 @@ std::string find_library_directory() {
   std::string tried;
   for (const std::string &place : places) {
     std::string library = place + "/" + kPreload, drainer = place + "/" + kDrainer;
-    if (access(library.c_str(), R_OK) == 0 && access(drainer.c_str(), X_OK) == 0) return fs::canonical(place).string();
+    if (access(library.c_str(), R_OK) == 0 && access(drainer.c_str(), X_OK) == 0) {
+      std::string path = fs::canonical(place).string();
+      // A link to a path that LD_PRELOAD cannot name serves.
+      return path.find_first_of(kPreloadSeparators) == std::string::npos ? path : fs::absolute(place).lexically_normal().string();
+    }
     tried += (tried.empty() ? "" : ", ") + place;
   }
   throw Error(fmt::format("{} and {} not found in {}; set SLURMSCOPE_LIBDIR to where they are", kPreload, kDrainer, tried));

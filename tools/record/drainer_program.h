@@ -10,6 +10,8 @@ namespace slurmscope {
 
 constexpr const char *kPreload = "libslurmscope.so";
 constexpr const char *kDrainer = "slurmscope-drain";
+/// Entries of LD_PRELOAD end at these.
+constexpr const char *kPreloadSeparators = ": ";
 
 /// Where the preload and the drainer are installed: SLURMSCOPE_LIBDIR, ../lib/slurmscope beside the
 /// program, or the configured directory. Throws Error if the parts are in none of them.

@@ -81,13 +81,28 @@ std::string one_line(std::string text) {
   return text;
 }
 
+/// Whether a directory can be made at `path`, or a file in it if it is there: tried, as permissions do not tell on
+/// /proc, for example. What is made is removed at once. Returns an errno, or 0.
+int try_output(const fs::path &path) {
+  fs::path existing = path, missing = path;
+  while (!fs::exists(existing) && existing.has_parent_path() && existing != existing.parent_path()) {
+    missing = existing;
+    existing = existing.parent_path();
+  }
+  std::string name = existing == path ? (path / fmt::format(".slurmscope-{}", getpid())).string() : missing.string();
+  if (!fs::is_directory(existing)) return ENOTDIR;
+  if (mkdir(name.c_str(), 0700) != 0) return errno == EEXIST ? 0 : errno;
+  rmdir(name.c_str());
+  return 0;
+}
+
 }  // namespace
 
 Recording::Recording(const Request &request) : library_directory_(find_library_directory()), settings_(request.settings) {
-  fs::path existing = request.output;
-  while (!fs::exists(existing) && existing.has_parent_path() && existing != existing.parent_path()) existing = existing.parent_path();
-  if (!fs::is_directory(existing) || access(existing.c_str(), W_OK | X_OK) != 0)
-    throw Error(fmt::format("the output directory {} cannot be written ({})", request.output, existing.string()));
+  if (library_directory_.find_first_of(kPreloadSeparators) != std::string::npos)
+    throw Error(fmt::format("LD_PRELOAD takes no path with a blank or a colon, such as {}; set SLURMSCOPE_LIBDIR to a link to it", library_directory_));
+  if (int error = try_output(request.output))
+    throw Error(fmt::format("the output directory {} cannot be written: {}", request.output, std::strerror(error)));
   spool_ = make_spool();
   try {
     write_step_info(request);
