@@ -33,6 +33,7 @@ bool set_path(SiteConfig *site, const char *key, const char *value, char *field,
 }
 
 bool set_default(SiteConfig *site, const char *value) {
+  if (value[0] == 0) return complain(site, "default= is empty");  // of a user that would mean a trace
   Settings settings = site->settings;
   char error[256];
   if (!parse_settings(value, &settings, error, sizeof error))
@@ -42,6 +43,7 @@ bool set_default(SiteConfig *site, const char *value) {
 }
 
 bool set_limits(SiteConfig *site, const char *value) {
+  if (value[0] == 0) return complain(site, "limits= is empty");
   Settings limits = site->limits;
   char error[256];
   if (!parse_settings(value, &limits, error, sizeof error)) return complain(site, "limits=%.100s: %s", value, error);

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The drainer's life, and slurmstepd's cleanliness: scancel, killed tasks, children left behind, mpirun.
+# The drainer's life, and slurmstepd's cleanliness: scancel, killed tasks, children left behind, mpirun. (K13, K16)
 # shellcheck source-path=SCRIPTDIR disable=SC2016  # scripts for other shells
 . "$(dirname "$0")/slurm_case.sh"
 

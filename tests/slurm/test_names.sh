@@ -1,5 +1,5 @@
 #!/bin/bash
-# Steps, arrays, requeues and heterogeneous jobs: nothing collides, nothing is lost.
+# Steps, arrays, requeues and heterogeneous jobs: nothing collides, nothing is lost. (K19, K20, L1)
 # shellcheck source-path=SCRIPTDIR disable=SC2016  # scripts for other shells
 . "$(dirname "$0")/slurm_case.sh"
 

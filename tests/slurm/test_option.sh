@@ -1,5 +1,5 @@
 #!/bin/bash
-# --slurmscope of sbatch, srun and salloc; what tasks get; that exit codes are the job's own.
+# --slurmscope of sbatch, srun and salloc; what tasks get; that exit codes are the job's own. (A5, K7, K17)
 # shellcheck source-path=SCRIPTDIR disable=SC2016  # scripts for other shells
 . "$(dirname "$0")/slurm_case.sh"
 

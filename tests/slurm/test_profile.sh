@@ -1,5 +1,5 @@
 #!/bin/bash
-# Slurm's own --profile: through SLURM_PROFILE from sbatch and salloc, and from srun's own command line.
+# Slurm's own --profile: through SLURM_PROFILE from sbatch and salloc, and from srun's own command line. (K4, K5, K6)
 # shellcheck source-path=SCRIPTDIR disable=SC2016  # scripts for other shells
 . "$(dirname "$0")/slurm_case.sh"
 

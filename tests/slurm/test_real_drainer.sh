@@ -1,5 +1,5 @@
 #!/bin/bash
-# With the installed library and drainer instead of the stand-ins: from sbatch to files that decode.
+# With the installed library and drainer instead of the stand-ins: from sbatch to files that decode. (K16, L7, L14)
 # shellcheck source-path=SCRIPTDIR disable=SC2016  # scripts for other shells
 . "$(dirname "$0")/slurm_case.sh"
 

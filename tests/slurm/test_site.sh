@@ -1,5 +1,5 @@
 #!/bin/bash
-# The site default: by partition, by file, with bad words; users opt out, opt in, or use SLURMSCOPE.
+# The site default: by partition, by file, with bad words; users opt out, opt in, or use SLURMSCOPE. (K15, K24)
 # shellcheck source-path=SCRIPTDIR disable=SC2016  # scripts for other shells
 . "$(dirname "$0")/slurm_case.sh"
 

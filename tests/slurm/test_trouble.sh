@@ -1,5 +1,5 @@
 #!/bin/bash
-# Everything that can be broken: the job runs, its exit code is its own, one line says what is wrong.
+# Everything that can be broken: the job runs, its exit code is its own, one line says what is wrong. (A3, K3, K12)
 # shellcheck source-path=SCRIPTDIR disable=SC2016  # scripts for other shells
 . "$(dirname "$0")/slurm_case.sh"
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A normal user's job: files are his, root touches nothing of his, a hostile environment stays data.
+# A normal user's job: files are his, root touches nothing of his, a hostile environment stays data. (K10, K23)
 # shellcheck source-path=SCRIPTDIR disable=SC2016  # scripts for other shells
 . "$(dirname "$0")/slurm_case.sh"
 

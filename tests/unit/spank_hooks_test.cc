@@ -133,7 +133,7 @@ TEST_F(Hooks, AWholeStep) {
   });
 }
 
-TEST_F(Hooks, AnyOrderAnyContextNoHandle) {
+TEST_F(Hooks, AnyOrderAnyContextNoHandle) {  // (K11, K25)
   IN_A_PROCESS({
     for (int context = S_CTX_ERROR; context <= S_CTX_JOB_SCRIPT; context++) {
       fake_context = static_cast<spank_context_t>(context);
@@ -161,7 +161,7 @@ TEST_F(Hooks, ASecondUserInitIsTheSameStep) {
   });
 }
 
-TEST_F(Hooks, TheCallbackMayComeTwice) {
+TEST_F(Hooks, TheCallbackMayComeTwice) {  // (K8)
   IN_A_PROCESS({
     EXPECT_EQ(option(nullptr, 1), 0);
     EXPECT_EQ(fake_options[0].cb(0, "", 1), 0);
@@ -189,7 +189,7 @@ TEST_F(Hooks, OnlyAMalformedOptionIsAnErrorAndOnlyAtSubmit) {
   });
 }
 
-TEST_F(Hooks, TheBatchStepFallsBackOnTheVariable) {
+TEST_F(Hooks, TheBatchStepFallsBackOnTheVariable) {  // (K7)
   for (const char *value : {"", "(null)", "trace"}) {
     IN_A_PROCESS({
       step.items[S_JOB_STEPID] = 0xfffffffbU;
@@ -204,6 +204,19 @@ TEST_F(Hooks, TheBatchStepFallsBackOnTheVariable) {
   }
 }
 
+TEST_F(Hooks, TheDaemonsOwnEnvironmentIsNotTheJobs) {  // (K9)
+  IN_A_PROCESS({
+    for (const char *name : {"SLURMSCOPE", "SLURM_PROFILE", "SLURM_SLURMSCOPE_PROFILE"}) setenv(name, "trace", 1);
+    call(slurm_spank_user_init);
+    EXPECT_TRUE(fs::is_empty(base / "spool"));
+    step.variables["SLURMSCOPE"] = "summary";
+    call(slurm_spank_user_init);
+    call(slurm_spank_task_init);
+    EXPECT_EQ(step.variables["SLURMSCOPE"], "summary");
+    call(slurm_spank_exit);
+  });
+}
+
 TEST_F(Hooks, TheExternStepIsSkipped) {
   IN_A_PROCESS({
     step.items[S_JOB_STEPID] = 0xfffffffcU;
@@ -213,7 +226,7 @@ TEST_F(Hooks, TheExternStepIsSkipped) {
   });
 }
 
-TEST_F(Hooks, ATakenNameIsNotUsed) {
+TEST_F(Hooks, ATakenNameIsNotUsed) {  // (L1, L8)
   IN_A_PROCESS({
     std::string name = "slurmscope-" + std::to_string(getuid()) + "-42.0";
     fs::create_directory(base / "victim");
@@ -343,7 +356,7 @@ TEST_F(Hooks, ADrainerThatHangsDelaysTheEndByItsBoundOnly) {
   });
 }
 
-TEST_F(Hooks, LongValuesAreReadWhole) {
+TEST_F(Hooks, LongValuesAreReadWhole) {  // (K10)
   step.variables["LONG"] = std::string(100000, 'x');
   HeapText value;
   EXPECT_TRUE(read_variable(&step, "LONG", &value));
@@ -370,7 +383,7 @@ TEST_F(Hooks, TheChildIsTheUserAndInheritsNothing) {
   close(kept);
 }
 
-TEST_F(Hooks, AChildThatHangsOrDiesIsReported) {
+TEST_F(Hooks, AChildThatHangsOrDiesIsReported) {  // (K12, K22)
   UserIds me = {getuid(), getgid(), nullptr, 0};
   char report[16], error[256] = "";
   auto hang = +[](void *, char *, size_t) -> size_t { pause(); return 0; };
