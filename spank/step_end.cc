@@ -40,9 +40,9 @@ bool finish_drainer(const EndWork &work, char *message, size_t size) {
   int code = run_program(program.c_str(), arguments, static_cast<int>(work.step.wait_seconds) + 2, why, sizeof why);
   if (work.step.alias[0] != 0) unlink(work.step.alias);
   if (code == 0) return true;
-  snprintf(message, size, "couldn't finish the trace: %s (exit code %d)%s%.200s", why, code,
-           access(work.step.spool, F_OK) == 0 ? "; what is left is in " : "",
-           access(work.step.spool, F_OK) == 0 ? work.step.spool : "");
+  bool is_left = access(work.step.spool, F_OK) == 0;
+  snprintf(message, size, "couldn't finish the trace: %s (exit code %d)%s%.200s%s", why, code,
+           is_left ? "; what is left is in " : "", is_left ? work.step.spool : "", is_left ? " (see slurmscope-salvage(1))" : "");
   return false;
 }
 

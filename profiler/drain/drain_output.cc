@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "config.h"
 #include "proto/error.h"
@@ -76,7 +77,7 @@ void DrainWorker::open_output() {
     std::string directory = info_.contains("output") ? info_["output"] : "", base = info_.contains("file") ? info_["file"] : "";
     if (directory.empty() || directory[0] != '/' || base.empty() || base.find('/') != std::string::npos)
       throw Error(spool_->path() + "/step.info names no output directory and file");
-    set_trace_limit(trace_bytes_of(directory, info_["host"]));
+    set_trace_limit(job_bytes(directory));
     output_.create(directory, base);
     if (!output_.group_trouble().empty()) note(output_.group_trouble());
     // A successor must find the file, though nothing is in it yet, or it would make another one. (After a failure
@@ -86,6 +87,12 @@ void DrainWorker::open_output() {
     is_head_written_ = false;
   }
   if (!writer_) writer_ = std::make_unique<TraceWriter>(&output_, output_.size());
+}
+
+// What earlier steps of the job have left of this node. The folder that a salvage was told may hold other jobs' traces.
+uint64_t DrainWorker::job_bytes(const std::string &directory) const {
+  auto host = info_.find("host");
+  return options_.output.empty() && host != info_.end() ? trace_bytes_of(directory, host->second) : 0;
 }
 
 // The node's limit, or what is left of its equal share of the job's after `used` bytes of earlier steps.
@@ -131,6 +138,7 @@ void DrainWorker::write_losses(uint32_t process, LossCounts *losses) {
     packet.mutable_loss()->set_ticks(entry.ticks);
     if (reason == kWriteError) packet.mutable_loss()->set_detail(utf8_text(write_error_));
     if (reason == kTraceLimit) packet.mutable_loss()->set_detail(limit_detail_);
+    if (reason == kRefusedProcess) packet.mutable_loss()->set_detail(std::strerror(static_cast<int>(state_->refusal.load())));
     writer_->write(packet);
   }
 }

@@ -114,12 +114,13 @@ void DrainWorker::reopen_output(const CommitRecord &record, bool *is_committed) 
   uint64_t size = is_there ? static_cast<uint64_t>(status.st_size) : 0;
   *is_committed |= size >= record.size_after;
   uint64_t begun = *is_committed ? record.size_after : record.size_before;
-  uint64_t all = trace_bytes_of(info_["output"], info_["host"]);
+  uint64_t all = job_bytes(info_["output"]);
   set_trace_limit(all > size ? all - size : 0);
   try {
     if (is_there && size < begun) throw Error("trace " + record.file + " was cut");
     if (options_.output.empty()) output_.reopen(record.file, record.inode, begun);
     else output_.copy(record.file, record.inode, begun, options_.output);
+    if (!output_.group_trouble().empty()) note(output_.group_trouble());
   } catch (const Error &error) {
     if (options_.gives_up && begun != 0 && size >= begun) throw;
     write_error_ = error.what();  // a new file is made; what the old one has stays in it
@@ -265,7 +266,7 @@ void DrainWorker::end() {
     bool is_cut = follower_.collect(keeps_rows, true);
     bool is_last = !is_cut && (batches > 0 || !follower_.has_backlog());
     if (is_last) {
-      if (std::string refused = refusals(); !refused.empty()) note(refused);
+      losses_.set(kRefusedProcess, state_->refused.load());
       follower_.watch_processes();  // wait statuses that came late
       take_anchor();
       for (uint32_t pid : this->running()) running += (running.empty() ? "still running: pid " : ", ") + std::to_string(pid);

@@ -58,6 +58,7 @@ class DrainWorker {
   void write_batch(bool with_summaries);
   bool try_write(bool with_summaries);
   void open_output();
+  uint64_t job_bytes(const std::string &directory) const;
   void set_trace_limit(uint64_t used);
   void write_head();
   void write_process(FollowedProcess *process, bool with_summaries);

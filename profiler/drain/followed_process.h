@@ -42,6 +42,9 @@ struct FollowedRing {
   uint32_t thread_at(uint64_t time);
 };
 
+/// Loss of the node: processes that could make no file in the spool.
+constexpr const char kRefusedProcess[] = "process not recorded";
+
 /// What has been lost so far, by reason, and what of it the file says already.
 struct LossCounts {
   struct Entry { uint64_t count = 0, ticks = 0; bool operator==(const Entry &) const = default; };

@@ -653,6 +653,23 @@ TEST(DrainWorker, TheJobsLimitIsSharedByItsNodes) {
   EXPECT_EQ(detail, "max_job_mib=4 shared by 4 nodes, of which earlier steps have used 900 KiB here");
 }
 
+TEST(DrainWorker, TracesOfOtherJobsLimitNoSalvage) {
+  SpoolMaker maker("trace,max_job_mib=1");
+  maker.write_file("step.info", "host=bm1\n");
+  mkdir(maker.output().c_str(), 0700);
+  std::string other = maker.output() + "/step0.bm1.sst";
+  close(open(other.c_str(), O_WRONLY | O_CREAT, 0600));
+  ASSERT_EQ(truncate(other.c_str(), 2 << 20), 0);
+  add_rank(&maker, 0, 0).ring->push(send_event(100, 1, 1));
+  maker.write_file(kEndName, "");
+  Spool spool(maker.path());
+  DrainWorker worker(&spool, {.starter_pid = 0, .ends_now = true, .gives_up = true, .probe_root = "", .output = maker.output()});
+  EXPECT_EQ(worker.run(), "");
+  DrainedTrace trace(maker.trace());
+  EXPECT_EQ((trace.back.rows[{1, 1}].size()), 1u);
+  EXPECT_EQ(trace.lost(1, "trace limit"), 0u);
+}
+
 // The directory is deleted while the step runs: the rank never waits for long, and the end says what happened. (L6, L17)
 TEST(DrainWorker, ADeletedTraceIsSaid) {
   SpoolMaker maker;
@@ -677,6 +694,7 @@ TEST(DrainWorker, ADeletedTraceIsSaid) {
 
 TEST(DrainWorker, ProcessesThatCouldNotBeRecordedAreCounted) {  // (L17)
   SpoolMaker maker;
+  add_rank(&maker, 0, 0).ring->push(send_event(100, 1, 1));
   Spool spool(maker.path());
   DrainWorker worker(&spool, {});
   DrainState state;
@@ -688,6 +706,11 @@ TEST(DrainWorker, ProcessesThatCouldNotBeRecordedAreCounted) {  // (L17)
   close(file);
   maker.write_file(kEndName, "");
   EXPECT_EQ(worker.run(), "3 processes could not be recorded in " + maker.path() + ": No space left on device");
+  DrainedTrace trace(maker.trace());
+  EXPECT_EQ(trace.lost(0, "process not recorded"), 3u);
+  bool says_why = false;
+  for (const v1::Packet &packet : trace.back.packets) says_why |= packet.has_loss() && packet.loss().detail() == "No space left on device";
+  EXPECT_TRUE(says_why);
 }
 
 TEST(DrainWorker, ASuccessorTouchesNoOtherFile) {  // (L1)
