@@ -54,9 +54,11 @@ void MountTable::parse(std::string_view text) {
 
 void MountTable::read(const std::string &process) {
   std::ifstream file("/proc/" + process + "/mountinfo", std::ios::binary);
-  std::string text(kMaxBytes, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  parse(std::string_view(text).substr(0, static_cast<size_t>(file.gcount())));
+  std::string text;
+  char piece[16384];
+  while (text.size() < kMaxBytes && (file.read(piece, sizeof piece), file.gcount() > 0))
+    text.append(piece, static_cast<size_t>(file.gcount()));
+  parse(text);
 }
 
 const Mount *MountTable::find(uint64_t id) const {

@@ -23,20 +23,69 @@ struct Path {
   uint32_t offsets[kMaxPathDepth];
 };
 
-PathLine (&pair_of(CallPaths *paths, CallSite site))[2] {
-  uint64_t key = reinterpret_cast<uint64_t>(site.address) * 0x9e3779b97f4a7c15u ^
-                 reinterpret_cast<uint64_t>(site.stack) * 0xc2b2ae3d27d4eb4fu;
-  return paths->lines[key >> (64 - kPathLineBits)];
+uint32_t set_of(uint64_t address, uint64_t stack) {
+  return static_cast<uint32_t>((address * 0x9e3779b97f4a7c15u ^ stack * 0xc2b2ae3d27d4eb4fu) >> (64 - kLayoutSetBits));
 }
 
-/// The words that are read lie between the stack pointer and the top of the thread's own stack: find_path() has
-/// seen to that when it made the line for this stack pointer.
-inline bool is_same_path(const PathLine &line, uint64_t address, uint64_t stack) {
-  if (line.address != address || line.stack != stack) return false;
-  uint64_t difference = 0;
-  for (uint32_t i = 0; i < line.depth; i++)
-    difference |= *reinterpret_cast<const uint64_t *>(stack + line.offsets[i]) ^ line.addresses[i];
-  return difference == 0;
+struct Factors {
+  uint64_t values[kMaxPathDepth];
+};
+
+/// Odd numbers of 64 bits (the generator is SplitMix64).
+constexpr Factors make_factors() {
+  Factors factors = {};
+  uint64_t state = 0;
+  for (uint64_t &factor : factors.values) {
+    uint64_t mixed = state += 0x9e3779b97f4a7c15u;
+    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
+    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
+    factor = (mixed ^ mixed >> 31) | 1;
+  }
+  return factors;
+}
+constexpr Factors kFactors = make_factors();
+
+// The hash of a path is a sum of products (multilinear hashing: Lemire and Kaser, "Strongly universal string hashing
+// is fast", 2014), which a processor computes several addresses at a time. Not 0, and without its highest bit.
+inline uint64_t finish_hash(uint64_t sum, uint32_t depth, bool is_truncated) {
+  uint64_t hash = (sum + (depth * 2 + is_truncated) * uint64_t{0xd6e8feb86659fd93}) << 1 >> 1;
+  return hash != 0 ? hash : 1;
+}
+
+uint64_t hash_of(const Path &path) {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < path.depth; i++) sum += path.addresses[i] * kFactors.values[i];
+  return finish_hash(sum, path.depth, path.is_truncated);
+}
+
+/// The hash of the path that the stack holds if it is laid out so. The words that are read lie between the stack
+/// pointer and the top of the thread's own stack: find_path() has seen to that for this stack pointer.
+inline uint64_t hash_of(const PathLayout &layout) {
+  uint64_t sum = layout.address * kFactors.values[0];
+  for (uint32_t i = 0; i < layout.depth; i++)
+    sum += *reinterpret_cast<const uint64_t *>(layout.stack + layout.offsets[i]) * kFactors.values[i + 1];
+  return finish_hash(sum, layout.depth + 1, layout.is_truncated);
+}
+
+// The process's table holds hashes; a slot's number plus one is the id. The highest bit marks a slot whose
+// definition is on its way in another thread's ring: whoever sees it defines the path as well, so that
+// no event overtakes the definition. The same definition twice does no harm.
+constexpr uint64_t kPending = uint64_t{1} << 63;
+constexpr uint32_t kProbes = 64;
+
+uint32_t first_slot(uint64_t hash) { return static_cast<uint32_t>(hash >> 40) % kSiteSlots; }
+
+/// The id of a path that is defined; 0: none.
+inline uint32_t known_id(uint64_t hash) {
+  const std::atomic<uint64_t> *sites = process_state.sites;
+  if (sites == nullptr) return 0;
+  uint32_t slot = first_slot(hash);
+  for (uint32_t probe = 0; probe < kProbes; probe++, slot = (slot + 1) % kSiteSlots) {
+    uint64_t found = sites[slot].load(std::memory_order_acquire);
+    if (found == hash) return slot + 1;
+    if (found == 0) return 0;
+  }
+  return 0;
 }
 
 void define_path(uint32_t id, const Path &path) {
@@ -50,27 +99,15 @@ void define_path(uint32_t id, const Path &path) {
   define(&record.definition.header);
 }
 
-uint64_t hash_of(const Path &path) {
-  uint64_t hash = path.depth * 2 + path.is_truncated;
-  for (uint32_t i = 0; i < path.depth; i++) {
-    hash = (hash ^ path.addresses[i]) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 29;
-  }
-  return hash != 0 ? hash : 1;
-}
-
-// The table holds hashes of 63 bits; a slot's number plus one is the id. Bit 63 marks a slot whose
-// definition is on its way in another thread's ring: whoever sees it defines the path as well, so that
-// no event overtakes the definition. The same definition twice does no harm.
+/// The id of the path, which is defined if need be; 0: too many.
 uint32_t id_of(const Path &path) {
-  constexpr uint64_t kPending = uint64_t{1} << 63;
   std::atomic<uint64_t> *sites = process_state.sites;
   if (sites == nullptr) return 0;
-  uint64_t wanted = hash_of(path) & ~kPending;
+  uint64_t wanted = hash_of(path);
   // What whole paths do not use is left for return addresses alone.
   uint32_t limit = path.depth == 1 ? kSiteSlots / 8 * 7 : kSiteSlots / 4 * 3;
-  uint32_t slot = static_cast<uint32_t>(wanted >> 40) % kSiteSlots;
-  for (uint32_t probe = 0; probe < 64; probe++, slot = (slot + 1) % kSiteSlots) {
+  uint32_t slot = first_slot(wanted);
+  for (uint32_t probe = 0; probe < kProbes; probe++, slot = (slot + 1) % kSiteSlots) {
     uint64_t found = sites[slot].load(std::memory_order_acquire);
     if (found == wanted) return slot + 1;
     if (found == 0) {
@@ -156,19 +193,17 @@ __attribute__((noinline)) uint32_t find_path(ThreadRecorder *recorder, CallSite 
   }
   errno = saved_errno;
   if (paths == nullptr || id == 0) return id;
-  PathLine(&pair)[2] = pair_of(paths, site);
-  uint8_t *oldest = &paths->oldest[(&pair - paths->lines)];
-  PathLine &line = pair[*oldest & 1];
-  *oldest ^= 1;
-  line.address = 0;  // a signal handler may leave this function with longjmp()
+  uint64_t address = path.addresses[0], stack = reinterpret_cast<uint64_t>(site.stack);
+  uint32_t set = set_of(address, stack);
+  PathLayout &layout = paths->layouts[set][paths->oldest[set]++ % kLayoutWays];
+  layout.address = 0;  // a signal handler may leave this function with longjmp()
   std::atomic_signal_fence(std::memory_order_release);
-  line.stack = reinterpret_cast<uint64_t>(site.stack);
-  line.id = id;
-  line.depth = path.depth - 1;
-  memcpy(line.offsets, path.offsets + 1, line.depth * sizeof line.offsets[0]);
-  memcpy(line.addresses, path.addresses + 1, line.depth * sizeof line.addresses[0]);
+  layout.stack = stack;
+  layout.depth = path.depth - 1;
+  layout.is_truncated = path.is_truncated;
+  memcpy(layout.offsets, path.offsets + 1, layout.depth * sizeof layout.offsets[0]);
   std::atomic_signal_fence(std::memory_order_release);
-  line.address = path.addresses[0];
+  layout.address = address;
   return id;
 }
 
@@ -177,11 +212,12 @@ __attribute__((noinline)) uint32_t find_path(ThreadRecorder *recorder, CallSite 
 uint32_t site_id(CallSite site) {
   ThreadRecorder *recorder = thread_local_state()->recorder;
   if (__builtin_expect(recorder == nullptr || site.address == nullptr, 0)) return 0;
-  if (CallPaths *paths = recorder->paths; __builtin_expect(paths != nullptr, 1)) {
-    const PathLine(&pair)[2] = pair_of(paths, site);
+  if (const CallPaths *paths = recorder->paths; __builtin_expect(paths != nullptr, 1)) {
     uint64_t address = reinterpret_cast<uint64_t>(site.address), stack = reinterpret_cast<uint64_t>(site.stack);
-    if (__builtin_expect(is_same_path(pair[0], address, stack), 1)) return pair[0].id;
-    if (is_same_path(pair[1], address, stack)) return pair[1].id;
+    for (const PathLayout &layout : paths->layouts[set_of(address, stack)]) {
+      if (layout.address != address || layout.stack != stack) continue;
+      if (uint32_t id = known_id(hash_of(layout)); __builtin_expect(id != 0, 1)) return id;
+    }
   }
   return find_path(recorder, site);
 }

@@ -1,9 +1,9 @@
 // Call paths: by which way through the program a call came, as a number.
 //
-// A path is the return addresses from the call to main() or the thread's first function, innermost first. Each thread
-// remembers paths by return address and stack pointer, with where on the stack the other return addresses lie: if all
-// are still there, it is the same path. Else the stack is unwound, once, and the path gets the process-wide number
-// of all threads that took it.
+// A path is the return addresses from the call to main() or the thread's first function, innermost first. Its number
+// comes from a table of the process, by hash. Each thread remembers for return addresses and stack pointers where on
+// the stack the other return addresses lay: if the words there make a path that has a number, that is it. Else the
+// stack is unwound.
 // Called by the recorder in any thread and signal handler, inside a Recording (so never twice at once in a thread).
 // No lock, no allocation but mmap at the thread's first use, errno unchanged.
 #pragma once
@@ -15,22 +15,23 @@
 namespace slurmscope {
 
 constexpr uint32_t kMaxPathDepth = 32;
-constexpr int kPathLineBits = 9;  // a solver (OpenFOAM's icoFoam) has 145 paths in use at once
+// Calls from several places in a loop share the innermost address and the stack pointer, mostly the layout as well.
+constexpr int kLayoutSetBits = 8;
+constexpr int kLayoutWays = 4;
 
-/// A path that was seen lately from one place at one height of the stack.
-struct PathLine {
-  uint64_t address, stack;               // CallSite; address 0: empty
-  uint32_t id;
-  uint32_t depth;                        // of the rest of the path
-  uint32_t offsets[kMaxPathDepth - 1];   // from `stack` to where they are saved
-  uint64_t addresses[kMaxPathDepth - 1];
+/// Where the return addresses of a path lay that ended at one address, at one height of the stack.
+struct PathLayout {
+  uint64_t address, stack;              // CallSite; address 0: empty
+  uint32_t depth;                       // of the rest of the path
+  bool is_truncated;
+  uint32_t offsets[kMaxPathDepth - 1];  // from `stack`
 };
 
 /// What a thread remembers.
 struct CallPaths {
   OwnStack stack;
-  PathLine lines[1 << kPathLineBits][2]; // only what is used of it takes memory
-  uint8_t oldest[1 << kPathLineBits];    // of each pair: the one to replace next
+  PathLayout layouts[1 << kLayoutSetBits][kLayoutWays];  // only what is used of it takes memory
+  uint8_t oldest[1 << kLayoutSetBits];                   // of each set: the one to replace next
   UnwindState unwind;
 };
 

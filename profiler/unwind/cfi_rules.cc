@@ -82,23 +82,41 @@ struct CommonInformation {
   size_t instructions, end;  // positions in the CIE's bytes
 };
 
-/// Address of the FDE that covers `pc`, by binary search of the header's sorted table; 0 = none.
-uint64_t find_fde(pid_t self, uint64_t pc, uint64_t header) {
+/// Address of the FDE that covers `pc`, by binary search of the header's sorted table; 0 = none. Each look costs a
+/// system call, so the last part of the table is copied as a whole (into scratch->bytes).
+uint64_t find_fde(uint64_t pc, uint64_t header, CfiScratch *scratch) {
+  pid_t self = scratch->self;
   struct { uint8_t version, frame_encoding, count_encoding, table_encoding; int32_t frame; uint32_t count; } head;
   if (read_memory(self, header, &head, sizeof head) != sizeof head || head.version != 1) return 0;
   if (head.frame_encoding != 0x1b || head.count_encoding != 0x03 || head.table_encoding != 0x3b) return 0;
-  struct { int32_t start, fde; } entry;
+  struct Entry { int32_t start, fde; };
+  constexpr uint32_t kBlock = sizeof scratch->bytes / sizeof(Entry);
   int64_t target = static_cast<int64_t>(pc - header);
-  uint32_t low = 0, high = head.count;  // the last entry with start <= target is in [low-1, high-1]
   uint64_t table = header + sizeof head, found = 0;
-  while (low < high) {
+  auto fde_of = [&](const Entry &entry) { return header + static_cast<uint64_t>(static_cast<int64_t>(entry.fde)); };
+  uint32_t low = 0, high = head.count;  // the last entry with start <= target is in [low-1, high-1]
+  while (high - low > kBlock) {
     uint32_t middle = low + (high - low) / 2;
+    Entry entry;
     if (read_memory(self, table + middle * sizeof entry, &entry, sizeof entry) != sizeof entry) return 0;
     if (entry.start <= target) {
-      found = header + static_cast<uint64_t>(static_cast<int64_t>(entry.fde));
+      found = fde_of(entry);
       low = middle + 1;
     } else {
       high = middle;
+    }
+  }
+  size_t size = (high - low) * sizeof(Entry);
+  if (read_memory(self, table + low * sizeof(Entry), scratch->bytes, size) != size) return 0;
+  for (uint32_t first = 0, end = high - low; first < end;) {
+    uint32_t middle = first + (end - first) / 2;
+    Entry entry;
+    memcpy(&entry, scratch->bytes + middle * sizeof entry, sizeof entry);
+    if (entry.start <= target) {
+      found = fde_of(entry);
+      first = middle + 1;
+    } else {
+      end = middle;
     }
   }
   return found;
@@ -220,21 +238,24 @@ bool execute(Cursor in, size_t offset, const CommonInformation &cie, uint64_t lo
 }  // namespace
 
 bool find_cfi_row(uint64_t pc, uint64_t header, CfiScratch *scratch) {
-  uint64_t fde = find_fde(scratch->self, pc, header);
+  uint64_t fde = find_fde(pc, header, scratch);
   if (fde == 0) return false;
   uint8_t *fde_bytes = scratch->bytes, *cie_bytes = scratch->bytes + kFdeRoom;
   uint32_t head[2];  // length, distance back to the CIE
-  if (read_memory(scratch->self, fde, head, sizeof head) != sizeof head) return false;
+  size_t available = read_memory(scratch->self, fde, fde_bytes, kFdeRoom);
+  if (available < sizeof head) return false;
+  memcpy(head, fde_bytes, sizeof head);
   if (head[0] >= 0xfffffff0 || head[0] < 12 || head[1] == 0) return false;
-  uint64_t cie_address = fde + 4 - head[1];
   // A description longer than the room is read in part: execute() mostly ends before its end.
   size_t whole = head[0] + size_t{4}, size = whole < kFdeRoom ? whole : kFdeRoom;
-  if (read_memory(scratch->self, fde, fde_bytes, size) != size) return false;
+  if (available < size) return false;
+  uint64_t cie_address = fde + 4 - head[1];
   uint32_t cie_length;
-  size_t cie_room = sizeof scratch->bytes - kFdeRoom;
-  if (read_memory(scratch->self, cie_address, &cie_length, 4) != 4 || cie_length + size_t{4} > cie_room) return false;
+  available = read_memory(scratch->self, cie_address, cie_bytes, sizeof scratch->bytes - kFdeRoom);
+  if (available < sizeof cie_length) return false;
+  memcpy(&cie_length, cie_bytes, sizeof cie_length);
   size_t cie_size = cie_length + size_t{4};
-  if (read_memory(scratch->self, cie_address, cie_bytes, cie_size) != cie_size) return false;
+  if (available < cie_size) return false;
 
   CommonInformation cie;
   if (!parse_cie(Cursor(cie_bytes, cie_size, cie_address), cie_size, &cie)) return false;

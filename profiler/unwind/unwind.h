@@ -30,7 +30,7 @@ struct CachedRow {
 };
 constexpr int32_t kNotSaved = INT32_MIN;
 
-// A miss searches the object's table through the kernel, some twenty system calls; a large program's stacks have several
+// A miss searches the object's table through the kernel, some ten system calls; a large program's stacks have several
 // hundred return addresses. Only what is used of it takes memory.
 constexpr size_t kCachedRows = 2048;
 

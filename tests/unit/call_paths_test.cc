@@ -110,6 +110,26 @@ TEST_F(RecorderTest, APathIsDefinedOnceAtAnyHeightOfTheStack) {
             0);
 }
 
+NOINLINE void from_ten_places() {
+  for (int round = 0; round < 10; round++) {
+    left(16), left(16), left(16), left(16), left(16), left(16), left(16), left(16), left(16), left(16);
+    __asm__ volatile("" ::: "memory");
+  }
+}
+
+// A solver's loop calls MPI from many places at one height of the stack. A walk takes microseconds.
+TEST_F(RecorderTest, PathsOfOneLayoutAreWalkedOnceEach) {
+  EXPECT_EQ(in_child([] {
+              REQUIRE(record());
+              from_ten_places();
+              REQUIRE(paths().size() == 10);
+              int walks = 0;
+              for (uint8_t count : thread_local_state()->recorder->paths->oldest) walks += count;
+              REQUIRE(walks == 10);
+            }),
+            0);
+}
+
 TEST_F(RecorderTest, ADeepPathIsCutAndMarked) {
   EXPECT_EQ(in_child([] {
               REQUIRE(record());
