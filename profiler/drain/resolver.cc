@@ -115,6 +115,7 @@ bool Resolver::define_communicator(const DefinitionHeader *record, v1::Packet *p
   std::memcpy(static_cast<void *>(&definition), record, sizeof definition);
   if (definition.time != 0) definition.time -= clock_shift_;
   cached_ = nullptr;
+  cached_communicator_ = nullptr;
   std::vector<Validity> &generations = handles_[definition.handle];
   auto after = std::upper_bound(generations.begin(), generations.end(), definition.time,
                                 [](uint64_t time, const Validity &entry) { return time < entry.from; });
@@ -135,8 +136,8 @@ bool Resolver::define_communicator(const DefinitionHeader *record, v1::Packet *p
     if (!read_ranks(ranks, definition.size, &communicator.members, body->mutable_members()) ||
         !read_ranks(ranks + definition.size, definition.remote_size, &communicator.remote, body->mutable_remote()))
       return false;
-    communicators_.push_back(std::move(communicator));
-    entry.id = static_cast<uint32_t>(communicators_.size());
+    entry.id = ++last_communicator_;
+    communicators_.emplace(entry.id, std::move(communicator));
     body->set_process(process_);
     body->set_id(entry.id);
     body->set_gid(definition.gid);
@@ -147,8 +148,11 @@ bool Resolver::define_communicator(const DefinitionHeader *record, v1::Packet *p
     body->set_made_by(definition.call < roles_->classes.size() ? definition.call : 0);
   }
   generations.insert(after, entry);
-  if (generations.size() > 2 * kMaxGenerations)
-    generations.erase(generations.begin(), generations.end() - kMaxGenerations);
+  if (generations.size() > 2 * kMaxGenerations) {
+    auto kept = generations.end() - kMaxGenerations;
+    for (auto old = generations.begin(); old != kept; ++old) communicators_.erase(old->id);
+    generations.erase(generations.begin(), kept);
+  }
   return !is_freed;
 }
 
@@ -167,17 +171,26 @@ uint32_t Resolver::communicator_at(uint64_t handle, uint64_t time) {
   return after != generations.begin() ? (after - 1)->id : 0;
 }
 
+const Resolver::Communicator *Resolver::find_communicator(uint32_t id) {
+  if (cached_communicator_ == nullptr || cached_id_ != id) {
+    auto found = communicators_.find(id);
+    cached_communicator_ = found != communicators_.end() ? &found->second : nullptr;
+    cached_id_ = id;
+  }
+  return cached_communicator_;
+}
+
 // Sets the communicator, and the peer from a rank in it to a world rank.
 void Resolver::name_peer(TraceEvent *row, uint64_t handle) {
   if (handle != 0) row->object = communicator_at(handle, row->start);
   if (row->peer < 0) return;
-  if (row->object == 0 || row->object > communicators_.size()) {
+  const Communicator *communicator = find_communicator(row->object);
+  if (communicator == nullptr) {
     row->peer = kPeerNone;
     unresolved_++;
     return;
   }
-  const Communicator &communicator = communicators_[row->object - 1];
-  int32_t rank = (communicator.remote.size > 0 ? communicator.remote : communicator.members).to_world(row->peer);
+  int32_t rank = (communicator->remote.size > 0 ? communicator->remote : communicator->members).to_world(row->peer);
   if (rank == kPeerNone) unresolved_++;
   if (rank == kPeerForeign) foreign_++;
   row->peer = rank;

@@ -94,6 +94,7 @@ class Resolver {
   static bool read_ranks(const int32_t *ranks, int32_t count, Ranks *to,
                          google::protobuf::RepeatedPtrField<v1::RankRange> *packet);
   uint32_t communicator_at(uint64_t handle, uint64_t time);
+  const Communicator *find_communicator(uint32_t id);
   void name_peer(TraceEvent *row, uint64_t handle);
   void set_locality(TraceEvent *row) const;
   void follow_request(const Event &event, TraceEvent *row);
@@ -110,10 +111,13 @@ class Resolver {
   const CallRoles *roles_;
   int32_t world_rank_ = -1;
   const LocalRanks *local_ = nullptr;
-  std::deque<Communicator> communicators_;  // id - 1
+  std::unordered_map<uint32_t, Communicator> communicators_;  // by id: those that handles_ names
+  uint32_t last_communicator_ = 0;
   std::unordered_map<uint64_t, std::vector<Validity>> handles_;
   uint64_t cached_handle_ = 0;
   const std::vector<Validity> *cached_ = nullptr;
+  uint32_t cached_id_ = 0;
+  const Communicator *cached_communicator_ = nullptr;
   std::unordered_map<uint64_t, Pending> pending_;
   // MPICH gives one handle to all requests that were complete at once: the later ones of a handle.
   std::unordered_map<uint64_t, std::deque<Pending>> more_pending_;

@@ -286,6 +286,42 @@ TEST(DrainWorker, RequestPostedInOneThreadCompletedInAnother) {
   EXPECT_EQ(trace.stored_summary(1).peers[1].received_bytes, 99u * 100 / 2);
 }
 
+// A new thread posts a request and another one completes it, after the drainer looked for rings and before it takes events.
+TEST(DrainWorker, ANewRingIsReadNoLaterThanWhatDependsOnIt) {
+  SpoolMaker maker;
+  auto pid = static_cast<uint32_t>(getpid());
+  Rank rank = add_rank(&maker, 0, 0);
+  Spool spool(maker.path());
+  Journal journal(&spool);
+  ASSERT_TRUE(journal.open([](Journal::Kind, std::string_view) {}));
+  v1::CallTable table;
+  CallRoles roles = CallRoles::built_in(&table);
+  Follower follower(&spool, &journal, &roles);
+  ASSERT_TRUE(follower.discover());
+  follower.watch_processes();
+  RingMaker *fresh = maker.add_ring(pid, 0, 1);
+  fresh->define(thread_record(1, 4242, false));
+  Event post = call_event("MPI_Irecv", 1000);
+  post.object = kWorld;
+  post.peer = 1;
+  post.request = kRequest;
+  fresh->push(post);
+  Event end = call_event("MPI_Wait", 1100);
+  end.kind = EventKind::kComplete;
+  end.flags = kEventMessage;
+  end.request = kRequest;
+  end.peer = 1;
+  end.bytes = 8;
+  rank.ring->push(end);
+  follower.collect(true, true);
+  const auto &rings = follower.find_process(1)->rings;
+  ASSERT_EQ(rings.size(), 2u);
+  ASSERT_EQ(rings[0]->rows.size(), 1u);
+  ASSERT_EQ(rings[1]->rows.size(), 1u);
+  EXPECT_EQ(rings[0]->rows[0].request, rings[1]->rows[0].request);
+  EXPECT_EQ(rings[0]->rows[0].start, rings[1]->rows[0].start);
+}
+
 TEST(DrainWorker, ARingHasOneThreadAfterAnother) {
   SpoolMaker maker;
   Rank rank = add_rank(&maker, 0, 0);
