@@ -67,6 +67,14 @@ plugstack "optional $plugin libdir=$lib"
 timeout 30 srun -w bm2 --slurmscope sh -c 'echo $SLURMSCOPE' >out 2>err
 same "afterwards all is well" "$(cat out)" trace
 
+# A place that LD_PRELOAD cannot name: one line, and nothing is preloaded. (A blank would end the word in plugstack.conf.)
+cp -r "$lib" a:colon
+plugstack "optional $plugin libdir=$work/a:colon"
+timeout 30 srun -w bm2 --slurmscope sh -c 'echo "works [$LD_PRELOAD]"' >out 2>err
+same "a path with a colon" "$? $(cat out)" "0 works []"
+same "lines of ours" "$(grep -c slurmscope: err)" 1
+contains err "LD_PRELOAD takes no path with a blank or a colon"
+
 # Another plugin has the same option: the first one has it; no line on stderr of a command that does not ask.
 other "$version" slurm_spank_init "spank_option_register(s, &twin)"
 plugstack "optional $plugin libdir=$lib" "optional $work/another.so"
