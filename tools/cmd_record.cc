@@ -108,7 +108,8 @@ int record(const std::vector<std::string> &command, const std::string &settings,
     if (!trace_files(output.string()).empty())
       say(fmt::format("run in {}{}; see: slurmscope report {}", name, whole ? "" : " (incomplete)", name));
     else if (whole)
-      say("nothing was recorded: no process that could be seen made an MPI call or much I/O");
+      say("nothing was recorded: no process that could be seen made an MPI call or much I/O "
+          "(with SLURMSCOPE_VERBOSE=1 each process says what it could not do)");
     // Else the drainer has said what was lost.
   }
   return end_like(child.wait_status);
