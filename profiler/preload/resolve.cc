@@ -6,6 +6,7 @@
 //
 // The second way to an MPI routine is dlsym: who asks for one by name (ctypes, Julia, plugins) gets the
 // thunk where the answer would have been the function that the thunk leads to, and the truth elsewhere.
+// MPI itself gets libc's mmap from it, not ours.
 #include "profiler/preload/resolve.h"
 
 #include <cerrno>
@@ -15,9 +16,11 @@
 #include <link.h>
 
 #include "profiler/io/io_engine.h"
+#include "profiler/io/io_recording.h"
 #include "profiler/io/real_function.h"
 #include "profiler/mpi/backend_link.h"
 #include "profiler/preload/recorder_state.h"
+#include "profiler/preload/runtime_threads.h"
 
 extern "C" {
 extern void *slurmscope_slots[] __attribute__((visibility("hidden")));
@@ -32,6 +35,7 @@ extern const int32_t slurmscope_thunks[] __attribute__((visibility("hidden")));
 __attribute__((visibility("hidden"))) void *slurmscope_resolve(size_t slot);
 __attribute__((visibility("hidden"))) void slurmscope_resolve_libc();
 __attribute__((visibility("hidden"))) void *slurmscope_asked_symbol(void *library, const char *name);
+__attribute__((visibility("hidden"))) void *slurmscope_asked_mapping(const void *caller, const char *name);
 }
 
 namespace slurmscope {
@@ -237,6 +241,25 @@ void *slurmscope_asked_symbol(void *library, const char *name) {
       found = thunk;
     }
     if (found != nullptr) dlerror();  // what our own look-ups did not find is no error of the caller's
+  }
+  errno = saved;
+  return found;
+}
+
+// dlsym(RTLD_DEFAULT, name) of a name that begins with mmap, by the code at `caller`. UCX and Open MPI overwrite the
+// first instructions of the function that they find, to follow memory: of ours, the program's mappings would be seen
+// no more, and those that libc makes for itself would not be seen by them.
+void *slurmscope_asked_mapping(const void *caller, const char *name) {
+  using namespace slurmscope;
+  void *found = symbol_in(RTLD_DEFAULT, name);
+  if (found == nullptr) return nullptr;
+  int saved = errno;
+  Dl_info owner, asker;
+  bool is_ours = dladdr(found, &owner) != 0 && dladdr(slurmscope_slots, &asker) != 0 && owner.dli_fbase == asker.dli_fbase;
+  if (is_ours && dladdr(caller, &asker) != 0 && asker.dli_fname != nullptr && is_runtime_library(asker.dli_fname)) {
+    void *behind = next_symbol(name);
+    if (behind != nullptr) found = behind;
+    find_mapping_functions();  // UCX's constructor comes before ours: from now on ours must go through what it patches
   }
   errno = saved;
   return found;

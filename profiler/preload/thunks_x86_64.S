@@ -183,14 +183,29 @@ slurmscope_real_\name:
 	forward	vfork, mark_vfork
 	forward	clone, mark_vfork
 
-	// dlsym(library, name): names of MPI have an answer of their own (resolve.cc). All else, and RTLD_NEXT,
-	// whose answer depends on the caller's address, is libc's. The name is read no further than it goes.
+	// dlsym(library, name): names of MPI have an answer of their own, and so has mmap in a search of all that is
+	// loaded, which depends on who asks (resolve.cc). All else, and RTLD_NEXT, whose answer depends on the caller's
+	// address, is libc's. The name is read no further than it goes.
 	.hidden	slurmscope_asked_symbol
-	.macro	divert_mpi
+	.hidden	slurmscope_asked_mapping
+	.macro	divert_some
 	cmpq	$-1, %rdi
 	je	2f
 	testq	%rsi, %rsi
 	je	2f
+	testq	%rdi, %rdi
+	jne	4f
+	cmpb	$'m', 0(%rsi)
+	jne	4f
+	cmpb	$'m', 1(%rsi)
+	jne	4f
+	cmpb	$'a', 2(%rsi)
+	jne	4f
+	cmpb	$'p', 3(%rsi)
+	jne	4f
+	movq	(%rsp), %rdi
+	jmp	slurmscope_asked_mapping
+4:
 	movq	%rsi, %rax
 	cmpb	$'P', (%rax)
 	jne	3f
@@ -206,6 +221,6 @@ slurmscope_real_\name:
 	jmp	slurmscope_asked_symbol
 2:
 	.endm
-	forward	dlsym, divert_mpi
+	forward	dlsym, divert_some
 
 	.section .note.GNU-stack, "", @progbits

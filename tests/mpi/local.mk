@@ -1,5 +1,6 @@
 # Tests of the MPI side with real programs: test_known_rings (preload alone), the others end to end.
-EXTRA_DIST += tests/mpi/check_clocks tests/mpi/clocks.c tests/mpi/test_clocks \
+EXTRA_DIST += tests/mpi/check_idle tests/mpi/idle.c tests/mpi/test_idle tests/mpi/remaps.c tests/mpi/test_memory_hooks \
+  tests/mpi/check_clocks tests/mpi/clocks.c tests/mpi/test_clocks \
   tests/mpi/check_report tests/mpi/expected.json tests/mpi/known.c tests/mpi/known.F90 \
   tests/mpi/lib.sh tests/mpi/ring_report.cc tests/mpi/test_known tests/mpi/test_known_rings tests/mpi/test_thrown \
   tests/mpi/thrown.cc tests/mpi/polls.c tests/mpi/test_polls \
