@@ -27,6 +27,7 @@ std::string canonical_settings(const std::string &mode, const std::string &words
   auto settings = std::make_unique<Settings>();
   char error[512] = "";
   if (!parse_settings(text.c_str(), settings.get(), error, sizeof error)) throw UsageError(error);
+  if (settings->output[0] != '\0') throw UsageError("record: output= is for Slurm's jobs; name the run folder with --output DIR");
   std::string canonical(16 * Settings::kTextSize, '\0');
   if (!format_settings(*settings, canonical.data(), canonical.size())) throw UsageError("the settings are too long");
   canonical.resize(canonical.find('\0'));

@@ -200,14 +200,18 @@ def main():
                 wanted = sorted([(".", 0, 0, 0, 0, 0)] + [(f"work{i}", 1, 0, 1000, 0, 8000) for i in range(4)])
                 check(f"{mode} threads: files", files_of(report, work), wanted)
         check_file_facts(directory)
-        # More files than there are ids: the rest under one name (known_io checks what memory it costs).
+        # (E15) More files than there are ids: the rest under one name (known_io checks what memory it costs).
         report, work = record(directory, "summary", ["many"])
         if report is not None:
             files = files_of(report, work)
             check("many: files", len(files), 65536)
-            check("many: other files", [f[1] for f in files if f[0] == "(other files)"], [465])
-            check("many: opens", sum(f[1] for f in files), 66000)
+            check("many: other files", [f[1] for f in files if f[0] == "(other files)"], [100000 - 65535])
+            check("many: opens", sum(f[1] for f in files), 100000)
             check("many: losses", report["losses"], [])
+            note = 'more than 65535 files: the others are counted together as "(other files)"'
+            check("many: said in the report", [n["text"] for n in report["notes"]], [note])
+            page = subprocess.run([SLURMSCOPE, "report", directory / "run"], capture_output=True, text=True, timeout=300)
+            check("many: said on the page", note in page.stdout, True)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     print(f"{passed} passed, {failed} failed")

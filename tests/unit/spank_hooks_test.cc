@@ -133,6 +133,19 @@ TEST_F(Hooks, AWholeStep) {
   });
 }
 
+// A relative output is in the directory of the job, whatever its programs change to. (E13)
+TEST_F(Hooks, ARelativeOutputIsMadeAbsoluteAtTheStart) {
+  IN_A_PROCESS({
+    EXPECT_EQ(option("summary,output=runs/%j", 1), 0);
+    EXPECT_EQ(call(slurm_spank_user_init), 0);
+    end_task(1, 0);
+    end_task(0, 0);
+    EXPECT_EQ(call(slurm_spank_exit), 0);
+    EXPECT_THAT(fake_log, IsEmpty());
+    EXPECT_THAT(read("job/kept/step.info"), HasSubstr("output=" + (base / "job/runs/42").string() + "\n"));
+  });
+}
+
 TEST_F(Hooks, AnyOrderAnyContextNoHandle) {  // (K11, K25)
   IN_A_PROCESS({
     for (int context = S_CTX_ERROR; context <= S_CTX_JOB_SCRIPT; context++) {

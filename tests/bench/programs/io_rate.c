@@ -16,6 +16,9 @@ int main(int count, char **arguments) {
   ssize_t moved = 0;
   MEASURE("pwrite 512 B", 300, 1, moved += pwrite(file, block, sizeof block, (off_t)(round % 1024) * 512));
   MEASURE("pread 512 B", 300, 1, moved += pread(file, block, sizeof block, (off_t)(round % 1024) * 512));
+  int sink = open("/dev/null", O_WRONLY);
+  MEASURE("write 1 B", 2000, 1, moved += write(sink, block, 1));  // (E17)
+  close(sink);
   MEASURE("open+close", 100, 2, close(open(arguments[1], O_RDONLY)));
   MEASURE("stat", 200, 1, moved += stat(arguments[1], &facts));
   close(file);
