@@ -40,5 +40,10 @@ for mpi in openmpi:pmix mpich:pmi2; do
   contains decoded 'wait_status: 256'
   lacks out 'slurmscope'
   rm -f out
+  # A wrapper that loses LD_PRELOAD on one rank: the report says how many left a trace. (A6)
+  timeout 60 srun -w bm1 -n2 --mpi="${mpi#*:}" --slurmscope="trace,output=$work/partial-${mpi%:*}" \
+    bash -c '[ $SLURM_PROCID = 1 ] && unset LD_PRELOAD; exec ./sums' >/dev/null 2>&1
+  "$STAGE/bin/slurmscope" report "partial-${mpi%:*}" >page 2>&1
+  contains page '1 of 2 ranks left a trace'
 done
 nothing_left
