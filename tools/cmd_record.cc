@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,7 +35,8 @@ std::string canonical_settings(const std::string &mode, const std::string &words
   return canonical;
 }
 
-/// "slurmscope-<name>-<date>-<pid>"; the name is the program's, of harmless characters only.
+/// "slurmscope-<name>-<date>-<number>"; the name is the program's, of harmless characters only. The number is random:
+/// containers that begin in one second have the same process ids, and nodes may share the folder.
 std::string default_output(const std::string &program) {
   std::string name;
   for (char c : fs::path(program).filename().string().substr(0, 40)) {
@@ -46,7 +48,9 @@ std::string default_output(const std::string &program) {
   char date[32] = "";
   localtime_r(&now, &parts);
   strftime(date, sizeof date, "%Y%m%d-%H%M%S", &parts);
-  return fmt::format("slurmscope-{}-{}-{}", name.empty() ? "run" : name, date, getpid());
+  uint32_t number = 0;
+  if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) number = static_cast<uint32_t>(getpid());
+  return fmt::format("slurmscope-{}-{}-{}", name.empty() ? "run" : name, date, number);
 }
 
 void check_output(const fs::path &output, bool force) {
@@ -128,7 +132,7 @@ CommandBody prepare_record(CLI::App *app) {
   app->add_option("--mode", options->mode, "summary (sums only) or trace (every event)")
       ->check(CLI::IsMember({"summary", "trace", "off"}))->capture_default_str();
   app->add_option("--settings", options->settings, "further settings, e.g. sample=99,counters=PAPI_TOT_INS");
-  app->add_option("-o,--output", options->output, "run folder (default: ./slurmscope-<program>-<date>-<pid>)");
+  app->add_option("-o,--output", options->output, "run folder (default: ./slurmscope-<program>-<date>-<number>)");
   app->add_flag("--force", options->force, "add to a folder that holds a run already");
   app->footer("Put -- before the command: slurmscope record [OPTIONS] -- COMMAND [ARGUMENTS...]");
   // A positional option, not CLI11's prefix_command: that hands what follows "--" to the main program.
