@@ -29,9 +29,9 @@ class Failure(Exception):
     """Something is not as it must be."""
 
 
-def compile_counted(mpi, folder):
-    program = os.path.join(folder, f"counted.{mpi}")
-    subprocess.run([f"mpicc.{mpi}", "-w", "-O1", "-o", program, os.path.join(HERE, "counted.c")], check=True)
+def compile_counted(mpi, folder, name="counted"):
+    program = os.path.join(folder, f"{name}.{mpi}")
+    subprocess.run([f"mpicc.{mpi}", "-w", "-O1", "-o", program, os.path.join(HERE, f"{name}.c")], check=True)
     return program
 
 

@@ -43,6 +43,7 @@ const Gate *find(const Comparison &c, const std::string &code) {
   return nullptr;
 }
 
+// What may not be compared is refused, with what differs: sizes, programs, inputs, truncated and killed runs. (L12)
 struct Refusal : testing::Test {
   RunGroup base = group("bm", {100, 101, 102}), cand = group("vm", {110, 111, 112});
   CompareOptions options;

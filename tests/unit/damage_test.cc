@@ -2,6 +2,7 @@
 // front of and behind the compression.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -56,6 +57,40 @@ TEST(Damage, CutAnywhere) {
   size_t shown = 0;
   for (size_t size = 0; size < whole.size(); ++size) shown += survives(whole.substr(0, size));
   EXPECT_GT(shown, whole.size() / 4);  // the first of four frames holds the ranks
+}
+
+/// More than 4096 bytes, a frame for each of 40 ranks.
+std::string long_file() {
+  RunMaker maker({});
+  std::mt19937_64 random(7);
+  for (int rank = 0; rank < 40; ++rank) {
+    uint32_t id = maker.add_rank(rank, 40);
+    maker.file(id, 1, "/scratch/out." + std::to_string(rank));
+    maker.life(id, 1000000, 900000000, 1000);
+    for (uint64_t i = 1; i < 40; ++i) {
+      uint64_t at = 2000000 + i * 20000000 + random() % 10000000;
+      maker.call(id, i % 2 == 0 ? kAllreduce : kWrite, at, at + random() % 100000, random() % 5000).object = i % 2 == 0 ? 0 : 1;
+    }
+  }
+  return maker.bytes();
+}
+
+// (L9) Every cut of the first 4096 bytes, and some behind: what is shown is what came before, and grows with the file.
+TEST(Damage, CutAtEachOfTheFirst4096Bytes) {
+  std::string whole = long_file();
+  ASSERT_GT(whole.size(), 5000u);
+  std::vector<size_t> sizes;
+  for (size_t size = 0; size <= 4096; ++size) sizes.push_back(size);
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 100; ++i) sizes.push_back(4096 + random() % (whole.size() - 4096));
+  std::sort(sizes.begin(), sizes.end());
+  bool was_shown = false;
+  for (size_t size : sizes) {
+    bool is_shown = survives(whole.substr(0, size));
+    EXPECT_TRUE(is_shown || !was_shown) << size;
+    was_shown = is_shown;
+  }
+  EXPECT_TRUE(was_shown);
 }
 
 TEST(Damage, FlippedBitsInTheFile) {

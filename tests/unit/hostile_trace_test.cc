@@ -49,6 +49,7 @@ std::string error_of(std::string_view bytes) {
   return "";
 }
 
+// (L9)
 TEST(HostileTrace, CutAtEveryByte) {
   std::string bytes = sample_trace(1, 200, 3);
   ReadBack whole = read_back(bytes);
@@ -66,6 +67,7 @@ TEST(HostileTrace, CutAtEveryByte) {
   }
 }
 
+// (L10), and the bombs below
 TEST(HostileTrace, FlippedBits) {
   std::string bytes = sample_trace(2, 300, 4);
   ReadBack whole = read_back(bytes);
@@ -153,6 +155,7 @@ TEST(HostileTrace, APipeIsRefusedAtOnce) {
   rmdir(directory);
 }
 
+// (L15)
 TEST(HostileTrace, NewerFormat) {
   v1::Packet packet = header_packet();
   packet.mutable_header()->set_format_major(kFormatMajor + 1);

@@ -248,6 +248,7 @@ TEST(RunModel, MergedQuantileUsesEachNodesTicks) {
   EXPECT_DOUBLE_EQ(merged_quantile({}, 0.5), 0);
 }
 
+// (L11); with recorded runs in tests/cli/test_hostile_files
 TEST(RunModel, EmptyWorldHasNoNan) {
   RunMaker maker({});
   maker.add_rank(0, 1);  // attached, nothing else: killed at once

@@ -1,2 +1,2 @@
-# A run that was killed is refused.
+# A run that was killed is refused. (L12)
 cd "$golden/v1" && "$slurmscope" compare --base "job:7" --cand partition:virtual --force NRUNS killed six
