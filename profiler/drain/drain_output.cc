@@ -164,15 +164,18 @@ void DrainWorker::write_process(FollowedProcess *process, bool with_summaries) {
   write_losses(process->id(), &process->losses);
 }
 
-// Rows and samples of the batch as lost for `reason`; `sign` -1 takes that back.
-void DrainWorker::lose_batch(const char *reason, int sign) {
+// Rows and samples of the batch as lost for `reason`; `sign` -1 takes that back. False if it has none.
+bool DrainWorker::lose_batch(const char *reason, int sign) {
+  bool has_rows = false;
   for (const auto &process : follower_.processes()) {
     uint64_t count = 0;
     for (const auto &ring : process->rings) count += ring->rows.size() + ring->samples.size();
     if (count == 0) continue;
     process->lose(reason, sign > 0 ? count : -count);
     process->count_losses();
+    has_rows = true;
   }
+  return has_rows;
 }
 
 // A record of what was just written, or will be, for a successor; no record if the spool cannot hold it,
@@ -244,7 +247,7 @@ void DrainWorker::confirm(bool with_summaries) {
 
 // The summaries are safe on the spool, the rings may go on.
 void DrainWorker::count_unwritten() {
-  lose_batch(kWriteError, 1);
+  if (lose_batch(kWriteError, 1)) lost_why_ = write_error_ + "; the time line lacks the calls of that time, the summary has them";
   save_commit({output_.path(), output_.inode(), output_.size(), output_.size(), slot_, 1 - slot_, false, follower_.tails()}, true);
 }
 

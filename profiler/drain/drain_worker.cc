@@ -126,7 +126,8 @@ void DrainWorker::reopen_output(const CommitRecord &record, bool *is_committed) 
     write_error_ = error.what();  // a new file is made; what the old one has stays in it
     if (begun == 0 && (is_there || record.size_after == UINT64_MAX)) return;  // nothing was in it
     losses_.add(kBegunTrace, 1);
-    note(write_error_ + "; what was written to it before is not in this file");
+    lost_why_ = write_error_ + "; what was written to it before is not in this file";
+    note(lost_why_);
   }
 }
 
@@ -293,6 +294,7 @@ std::string DrainWorker::refusals() const {
 // What kept processes or rows out of the trace; "" if nothing did. Of a salvage: what another one could still save.
 std::string DrainWorker::trouble() const {
   if (!write_error_.empty() || options_.gives_up) return write_error_;
+  if (!lost_why_.empty()) return lost_why_;
   if (std::string refused = refusals(); !refused.empty()) return refused;
   struct stat status;
   if (fstat(spool_->directory(), &status) == 0 && status.st_nlink == 0)

@@ -66,7 +66,7 @@ class DrainWorker {
   void confirm(bool with_summaries);
   void count_unwritten();
   void withdraw();
-  void lose_batch(const char *reason, int sign);
+  bool lose_batch(const char *reason, int sign);
   void save_commit(const CommitRecord &record, bool with_summaries);
   void end();
   std::string refusals() const;
@@ -103,6 +103,7 @@ class DrainWorker {
   size_t node_definitions_written_ = 0;
   LossCounts losses_;                    // of the node
   std::string write_error_;              // the last one; "" = the output is fine
+  std::string lost_why_;                 // what an error that is over has cost; "" = nothing
   uint64_t trace_limit_ = 0;             // bytes of the file at which its rows end
   std::string limit_detail_;             // why there
   bool has_kept_commit_ = false;         // a predecessor's record, for withdraw()
