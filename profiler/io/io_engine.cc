@@ -9,11 +9,11 @@
 
 namespace slurmscope {
 
-uint32_t io_is_enabled;
+DATA_AT_START uint32_t io_is_enabled;
 
 namespace {
 
-uint64_t min_calls_to_attach, min_bytes_to_attach;
+uint64_t min_calls_to_attach = Settings().io_calls, min_bytes_to_attach = Settings().io_bytes;
 
 /// Approximate on purpose: threads may lose each other's counts, which only delays the threshold.
 void add_relaxed(uint64_t *counter, uint64_t amount) {
@@ -22,11 +22,13 @@ void add_relaxed(uint64_t *counter, uint64_t amount) {
 
 }  // namespace
 
-void io_recording_enable(const Settings &settings, const char *spool) {
+void io_recording_enable() { __atomic_store_n(&io_is_enabled, 1, __ATOMIC_RELEASE); }
+void io_recording_disable() { __atomic_store_n(&io_is_enabled, 0, __ATOMIC_RELEASE); }
+
+void io_recording_prepare(const Settings &settings, const char *spool) {
   set_path_rules(settings.io_exclude, settings.io_include, spool);
   min_calls_to_attach = settings.io_calls;
   min_bytes_to_attach = settings.io_bytes;
-  __atomic_store_n(&io_is_enabled, 1, __ATOMIC_RELEASE);
 }
 
 void count_reentered() {

@@ -8,7 +8,7 @@
 #define IO_EXPORT extern "C" __attribute__((visibility("default")))
 
 /// The real function of `name`; `stand_in` does its work while it is being looked up (real_function.h).
-#define IO_REAL(name, stand_in) static slurmscope::RealFunction<decltype(::name)> real_##name(#name, stand_in);
+#define IO_REAL(name, stand_in) static slurmscope::RealFunction<decltype(::name), #name, stand_in> real_##name;
 /// For functions that no allocator calls while it starts.
 #define IO_REAL_OR_FAIL(name) IO_REAL(name, (slurmscope::fallback::missing<-1>))
 #define IO_REAL_SYSTEM_CALL(name, number) IO_REAL(name, (slurmscope::fallback::system_call<number>))

@@ -8,7 +8,7 @@
 
 /// The function of another name that `name` forwards to, because it is variadic.
 #define IO_REAL_LIST(name, parameters)                                                             \
-  static slurmscope::RealFunction<int parameters> real_##name(IO_LIST_TWIN_##name, (slurmscope::fallback::missing<-1>));
+  static slurmscope::RealFunction<int parameters, IO_LIST_TWIN_##name, (slurmscope::fallback::missing<-1>)> real_##name;
 #define IO_LIST_TWIN_fscanf "vfscanf"
 #define IO_LIST_TWIN_vfscanf "vfscanf"
 #define IO_LIST_TWIN___isoc99_fscanf "__isoc99_vfscanf"

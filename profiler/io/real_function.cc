@@ -31,4 +31,13 @@ void *find_next_function(const char *name, bool *is_busy) {
   return found;
 }
 
+__attribute__((noinline, cold)) void *find_real_function(void **found, const char *name, void *fallback) {
+  bool is_busy = false;
+  void *next = find_next_function(name, &is_busy);
+  if (is_busy) return fallback;
+  if (next == nullptr) next = fallback;
+  __atomic_store_n(found, next, __ATOMIC_RELAXED);
+  return next;
+}
+
 }  // namespace slurmscope

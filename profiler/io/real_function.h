@@ -23,6 +23,14 @@ constexpr const char kOldestLibcVersion[] = "GLIBC_2.17";
 #error "say which symbol version the oldest libc of this machine type has"
 #endif
 
+/// A text as a template's argument.
+template <size_t size> struct Name {
+  char text[size];
+  constexpr Name(const char (&from)[size]) : text() {
+    for (size_t i = 0; i < size; i++) text[i] = from[i];
+  }
+};
+
 /// Address of the next `name` behind this object, or NULL if there is none; `*is_busy` is set to true if
 /// this thread is already inside a look-up. Keeps errno.
 void *find_next_function(const char *name, bool *is_busy);
@@ -85,35 +93,27 @@ inline int prctl_variadic(int option, ...) {
 
 }  // namespace fallback
 
-/// One per wrapper, constant-initialised (usable before any constructor has run).
-template <typename Function> class RealFunction {
+/// The address of `name`, or what is in `*found`; sets `*found` unless this thread is inside a look-up. Never NULL.
+void *find_real_function(void **found, const char *name, void *fallback);
+
+/// One per wrapper, zero at first: usable before any constructor has run, and nothing that the loader must write to.
+template <typename Function, Name name, typename PlainFunction<Function>::Type *fallback> class RealFunction {
  public:
   using Pointer = typename PlainFunction<Function>::Type *;
-  constexpr RealFunction(const char *name, Pointer fallback) : name_(name), fallback_(fallback) {}
   /// Never NULL.
   Pointer get() {
-    Pointer found = __atomic_load_n(&found_, __ATOMIC_RELAXED);
-    return __builtin_expect(found != nullptr, 1) ? found : find();
+    void *found = __atomic_load_n(&found_, __ATOMIC_RELAXED);
+    if (__builtin_expect(found == nullptr, 0)) found = find_real_function(&found_, name.text, reinterpret_cast<void *>(fallback));
+    return reinterpret_cast<Pointer>(found);
   }
   /// The same without looking it up: what stands in, until get() has been called.
   Pointer known() {
-    Pointer found = __atomic_load_n(&found_, __ATOMIC_RELAXED);
-    return __builtin_expect(found != nullptr, 1) ? found : fallback_;
+    void *found = __atomic_load_n(&found_, __ATOMIC_RELAXED);
+    return __builtin_expect(found != nullptr, 1) ? reinterpret_cast<Pointer>(found) : fallback;
   }
 
  private:
-  __attribute__((noinline, cold)) Pointer find() {
-    bool is_busy = false;
-    Pointer found = reinterpret_cast<Pointer>(find_next_function(name_, &is_busy));
-    if (is_busy) return fallback_;
-    if (found == nullptr) found = fallback_;
-    __atomic_store_n(&found_, found, __ATOMIC_RELAXED);
-    return found;
-  }
-
-  Pointer found_ = nullptr;
-  const char *name_;
-  Pointer fallback_;
+  void *found_ = nullptr;
 };
 
 }  // namespace slurmscope

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "profiler/io/io_recording.h"
 #include "profiler/preload/call_paths.h"
 #include "profiler/preload/raw_syscall.h"
 #include "profiler/preload/recorder_state.h"
@@ -29,7 +30,7 @@ constexpr uint64_t kPollsTicksTsc = 25'000'000, kPollsNs = 10'000'000;
 
 class Path {
  public:
-  Path() { add(library_state.spool); }
+  Path() { add(start_state.spool); }
   Path &add(const char *text) {
     while (*text != 0 && used_ < sizeof(text_) - 1) text_[used_++] = *text++;
     text_[used_] = 0;
@@ -46,7 +47,7 @@ class Path {
   const char *text() const { return text_; }
 
  private:
-  char text_[sizeof(LibraryState::spool) + 64];
+  char text_[sizeof(StartState::spool) + 64];
   size_t used_ = 0;
 };
 
@@ -226,7 +227,7 @@ ThreadRecorder *make_thread(ThreadLocal *self, bool populate) {
   page->recorder.is_active = 1;
   page->recorder.polls_limit = process_state.recorder.uses_tsc ? kPollsTicksTsc : kPollsNs;
   self->recorder = &page->recorder;
-  if (library_state.has_thread_key) pthread_setspecific(library_state.thread_key, &page->recorder);
+  if (start_state.has_thread_key) pthread_setspecific(start_state.thread_key, &page->recorder);
   announce_thread();
   return self->recorder;
 }
@@ -240,7 +241,7 @@ bool make_process() {
   file->magic = kProcessMagic;
   file->version = kRingVersion;
   file->clock = process.recorder.uses_tsc ? ClockKind::kTsc : ClockKind::kMonotonic;
-  file->load_ticks = process.recorder.uses_tsc ? library_state.load_ticks_tsc : library_state.load_ticks_monotonic;
+  file->load_ticks = process.recorder.uses_tsc ? start_state.load_ticks_tsc : start_state.load_ticks_monotonic;
   file->attach_ticks = now_ticks();
   file->early_io_calls.store(process.recorder.io_calls, std::memory_order_relaxed);
   file->early_io_bytes.store(process.recorder.io_bytes, std::memory_order_relaxed);
@@ -254,6 +255,19 @@ bool make_process() {
   return true;
 }
 
+// With process_state.attach at kAttaching; sets it if the answer is no.
+bool is_to_be_recorded() {
+  bool is_wanted = load_library_state();
+  if (library_state.loaded.load(std::memory_order_acquire) != 2) {  // another thread is at it, for its first MPI call
+    process_state.attach.store(kDetached, std::memory_order_release);
+    return false;
+  }
+  if (!library_state.records_io) io_recording_disable();
+  if (is_wanted && (library_state.records_io || process_state.is_mpi)) return true;
+  process_state.attach.store(is_wanted ? kDetached : kUnwanted, std::memory_order_release);
+  return false;
+}
+
 // One thread attaches the process; others that come meanwhile do not wait, their calls are early ones. What
 // failed for want of descriptors or space is tried again now and then.
 bool attach_process() {
@@ -264,6 +278,8 @@ bool attach_process() {
   }
   expected = kDetached;
   if (!process_state.attach.compare_exchange_strong(expected, kAttaching)) return expected == kAttached;
+  if (!is_to_be_recorded()) return false;
+  start_state.has_attached = true;
   bool made = make_process();
   process_state.attach.store(made ? kAttached : kAttachFailed, std::memory_order_release);
   return made;
@@ -272,7 +288,7 @@ bool attach_process() {
 }  // namespace
 
 ThreadRecorder *attach_thread() {
-  if (!load_library_state()) return nullptr;
+  if (!read_start_state()) return nullptr;
   ThreadLocal *self = thread_local_state();
   if (self->state & kThreadEnded) return nullptr;
   Hidden hidden;

@@ -1,6 +1,6 @@
 // Birth and death of the preload in a process, of threads, and of the sampler.
 //
-// The constructor reads two variables and makes no file, no thread, no handler. The destructor (exit
+// The constructor keeps two variables and makes no file, no thread, no handler. The destructor (exit
 // handlers) marks the end and stops the sampler: no MPI call, no stdio. A thread's end gives its ring
 // back. Errno is left as it was.
 #include <cerrno>
@@ -27,7 +27,7 @@ void end_thread(void *value) {
   uint32_t round = (self->state & 0xff) + 1;
   self->state = (self->state & ~uint32_t{0xff}) | round;
   if (round < kDestructorRounds) {
-    pthread_setspecific(library_state.thread_key, value);
+    pthread_setspecific(start_state.thread_key, value);
     return;
   }
   Hidden hidden;
@@ -41,30 +41,69 @@ void forget_after_fork() {
   if (ThreadRecorder *recorder = thread_local_state()->recorder) memset(static_cast<void *>(recorder), 0, sizeof(*recorder));
 }
 
-void read_variables() {
+/// Fills library_state.
+void understand(const char *settings) {
   LibraryState &library = library_state;
-  const char *spool = getenv("SLURMSCOPE_SPOOL"), *settings = getenv("SLURMSCOPE");
-  library.verbose = getenv("SLURMSCOPE_VERBOSE") != nullptr;
   library.settings = Settings();
   if (!parse_settings(settings, &library.settings, library.bad_settings, sizeof(library.bad_settings)))
     log_trouble("understand SLURMSCOPE:", library.bad_settings, 0);
-  size_t size = spool != nullptr ? strnlen(spool, sizeof(library.spool)) : 0;
-  if (size == 0 || size == sizeof(library.spool) || spool[0] != '/') return;
-  memcpy(library.spool, spool, size + 1);
-  library.enabled = library.settings.mode != Mode::kOff;
+  Wanted wanted = wanted_parts(library.settings.skip);
+  library.enabled = library.settings.mode != Mode::kOff && wanted.process;
+  library.records_io = library.enabled && wanted.io;
+  if (library.records_io) io_recording_prepare(library.settings, start_state.spool);
+  library.loaded.store(2, std::memory_order_release);
 }
 
-__attribute__((constructor)) void begin() {
+/// The rest of `entry` if it is "NAME=..." for `name` = "NAME=". Calls nothing: see StartState.
+AT_START inline const char *value_of(const char *entry, const char *name) {
+  while (*name != 0 && *entry == *name) entry++, name++;
+  return *name == 0 ? entry : nullptr;
+}
+
+/// False if `text`, with its end, is longer than `size`.
+AT_START inline bool keep_text(const char *text, char *to, size_t size) {
+  for (size_t i = 0; i < size; i++)
+    if ((to[i] = text[i]) == 0) return true;
+  return false;
+}
+
+AT_START void read_variables() {
+  StartState &start = start_state;
+  const char *spool = nullptr, *settings = nullptr;
+  for (char **entry = environ; entry != nullptr && *entry != nullptr; entry++) {
+    if ((*entry)[0] != 'S' || (*entry)[1] != 'L') continue;
+    if (const char *value = value_of(*entry, "SLURMSCOPE_SPOOL=")) spool = value;
+    else if (const char *value = value_of(*entry, "SLURMSCOPE=")) settings = value;
+    else if (value_of(*entry, "SLURMSCOPE_VERBOSE=")) start.verbose = true;
+  }
+  if (spool == nullptr || spool[0] != '/' || !keep_text(spool, start.spool, sizeof(start.spool))) return;
+  start.has_spool = true;
+  if (settings != nullptr && !keep_text(settings, start.settings, sizeof(start.settings))) {
+    start.settings[0] = 0;
+    understand(settings);
+  }
+}
+
+/// True if the settings leave the thresholds of I/O as they are: "summary", "trace,sample=99".
+AT_START bool has_usual_thresholds(const char *settings) {
+  for (const char *at = settings; *at != 0; at++)
+    if (value_of(at, "io_")) return false;
+  return true;
+}
+
+AT_START __attribute__((constructor)) void begin() {
   int saved = errno;
-  const Settings &settings = library_state.settings;
-  if (load_library_state() && !is_skipped_executable(settings.skip))
-    io_recording_enable(settings, library_state.spool);
+  if (read_start_state()) {
+    // Else that comes when the process is about to be recorded.
+    if (has_usual_thresholds(start_state.settings) || load_library_state()) io_recording_enable();
+  }
   resolve_libc();
   find_mapping_functions();
   errno = saved;
 }
 
-__attribute__((destructor)) void end() {
+AT_START __attribute__((destructor)) void end() {
+  if (!start_state.has_attached) return;
   ProcessFile *file = process_state.file;
   if (file == nullptr) return;
   int saved = errno;
@@ -85,25 +124,39 @@ const SamplerHost sampler_host = {kRingVersion, &library_state.settings, ticks_f
 
 }  // namespace
 
+AT_START bool read_start_state() {
+  StartState &start = start_state;
+  uint32_t started = start.started.load(std::memory_order_acquire);
+  if (started == 2) return start.has_spool;
+  // Before main there is one thread. Should a library have started another one that early: it passes.
+  if (started == 1 || !start.started.compare_exchange_strong(started, 1)) return false;
+  read_variables();
+  if (start.has_spool) {
+    start.load_ticks_monotonic = raw::monotonic_ns();
+    start.load_ticks_tsc = __rdtsc();
+    start.page_is_wiped = raw::wipe_on_fork(&process_state, sizeof(process_state));
+    if (!start.page_is_wiped) pthread_atfork(nullptr, nullptr, forget_after_fork);
+    // This early the key is one of the first 32, for which glibc needs no memory in each thread.
+    start.has_thread_key = pthread_key_create(&start.thread_key, end_thread) == 0;
+  }
+  start.started.store(2, std::memory_order_release);
+  return start.has_spool;
+}
+
 bool load_library_state() {
+  if (!read_start_state()) return false;
   LibraryState &library = library_state;
   uint32_t loaded = library.loaded.load(std::memory_order_acquire);
   if (loaded == 2) return library.enabled;
-  // Before main there is one thread. Should a library have started another one that early: it passes.
+  // Whoever comes meanwhile passes, as if the process were recorded a moment later.
   if (loaded == 1 || !library.loaded.compare_exchange_strong(loaded, 1)) return false;
-  read_variables();
-  if (library.enabled) {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    library.load_ticks_monotonic = static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-    library.load_ticks_tsc = __rdtsc();
-    library.page_is_wiped = raw::wipe_on_fork(&process_state, sizeof(process_state));
-    if (!library.page_is_wiped) pthread_atfork(nullptr, nullptr, forget_after_fork);
-    // This early the key is one of the first 32, for which glibc needs no memory in each thread.
-    library.has_thread_key = pthread_key_create(&library.thread_key, end_thread) == 0;
-  }
-  library.loaded.store(2, std::memory_order_release);
+  understand(start_state.settings);
   return library.enabled;
+}
+
+bool await_library_state() {
+  for (int i = 0; i < 1000 && library_state.loaded.load(std::memory_order_acquire) == 1; i++) raw::yield();
+  return load_library_state();
 }
 
 void seal_thread() {

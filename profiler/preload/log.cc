@@ -35,7 +35,7 @@ class Line {
 }  // namespace
 
 void log_trouble(const char *what, const char *name, int error) {
-  if (!library_state.verbose) return;
+  if (!start_state.verbose) return;
   Line line;
   line.add("slurmscope: couldn't ");
   line.add(what);

@@ -184,7 +184,7 @@ void read_cpu_mask(ProcessFile *file) {
 
 // Name of the executable without its directory; empty if unknown.
 void executable_name(char *name, size_t size) {
-  char path[4096];
+  static char path[4096];  // the caller is alone; a signal handler's stack may be small
   long length = raw::readlink("/proc/self/exe", path, sizeof(path) - 1);
   name[0] = 0;
   if (length <= 0) return;
@@ -214,12 +214,13 @@ void describe_process(ProcessFile *file) {
   read_environment(file);
 }
 
-bool is_skipped_executable(const char *skip) {
+Wanted wanted_parts(const char *skip) {
   char name[256];
   executable_name(name, sizeof(name));
+  if (list_contains(skip, name)) return {false, false};
   for (const char *never : kNeverRecorded)
-    if (strcmp(name, never) == 0) return true;
-  return list_contains(skip, name);
+    if (strcmp(name, never) == 0) return {true, false};
+  return {true, true};
 }
 
 bool has_usable_tsc() {

@@ -102,6 +102,12 @@ inline void avoid_huge_pages(void *memory, size_t size) {
 inline uint32_t getpid() { return static_cast<uint32_t>(call(SYS_getpid)); }
 inline uint32_t getppid() { return static_cast<uint32_t>(call(SYS_getppid)); }
 inline uint32_t gettid() { return static_cast<uint32_t>(call(SYS_gettid)); }
+/// CLOCK_MONOTONIC, not through the vDSO.
+inline uint64_t monotonic_ns() {
+  timespec now = {0, 0};
+  call(SYS_clock_gettime, CLOCK_MONOTONIC, address(&now));
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
 inline void sleep_ns(long ns) {
   timespec time = {0, ns};
   call(SYS_nanosleep, address(&time), 0);

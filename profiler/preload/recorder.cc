@@ -162,7 +162,8 @@ extern "C" {
 __thread ThreadLocal slurmscope_thread = {};
 }
 constinit ProcessState process_state = {};
-constinit LibraryState library_state = {};
+DATA_AT_START constinit StartState start_state = {};
+__attribute__((section(".slurmscope_cold"))) constinit LibraryState library_state = {};  // not between the above
 const RecorderLink *recorder_link = &link_of_preload;
 
 const RecorderLink *backend_link() {

@@ -1,8 +1,8 @@
 // What the files of the recorder share: the state of the library, of the process, of a thread.
 //
 // Included by recorder.cc, attach.cc, lifecycle.cc, resolve.cc; nothing outside profiler/preload.
-// LibraryState is filled once by the first of constructor and first call and is the same in a fork's
-// child. ProcessState lies in a page of its own that a child sees zeroed: a child starts afresh without
+// LibraryState is the same in a fork's child: StartState is filled by the first of constructor and first call, the
+// settings when the process is to be recorded. ProcessState lies in a page of its own that a child sees zeroed: a child starts afresh without
 // any handler, lock or system call of ours in fork.
 #pragma once
 
@@ -15,22 +15,37 @@
 
 namespace slurmscope {
 
-struct LibraryState {
-  std::atomic<uint32_t> loaded;   // 1: everything below is valid
-  bool enabled;                   // there is a spool directory and the mode is not off
+/// Puts what every command runs through next to each other: few pages are touched.
+#define AT_START __attribute__((section(".text.startup")))
+#define DATA_AT_START __attribute__((section(".data")))  // which the loader writes to anyway
+
+/// What is read at the start of each command of a job. Kept small, and as text: each page of code or data that is
+/// touched there costs microseconds, in a shell script a thousand times.
+struct StartState {
+  std::atomic<uint32_t> started;  // 2: everything below is valid
+  bool has_spool;                 // there is a spool directory
   bool verbose;
   bool has_thread_key;
   bool page_is_wiped;             // fork's children see ProcessState zeroed
+  bool has_attached;              // this process or one that forked it
   pthread_key_t thread_key;
   uint64_t load_ticks_tsc, load_ticks_monotonic;
-  Settings settings;
   char spool[1024];
+  char settings[512];             // SLURMSCOPE
+};
+extern StartState start_state;
+
+struct LibraryState {
+  std::atomic<uint32_t> loaded;   // 2: everything below is valid
+  bool enabled;                   // the mode is not off, and the executable is not to be skipped
+  bool records_io;                // nor one whose I/O nobody asks for
+  Settings settings;
   char bad_settings[256];         // why SLURMSCOPE was not understood; empty: it was
   const SamplerModule *sampler;   // loaded once; survives fork
 };
 extern LibraryState library_state;
 
-enum AttachState : uint32_t { kDetached = 0, kAttaching = 1, kAttached = 2, kAttachFailed = 3 };
+enum AttachState : uint32_t { kDetached = 0, kAttaching = 1, kAttached = 2, kAttachFailed = 3, kUnwanted = 4 };
 
 /// A thread's recorder with what only recorder.cc needs; one page.
 struct ThreadPage {
@@ -92,14 +107,20 @@ void count_loss(LossReason reason);
 // process_facts.cc
 /// Fills what /proc and the environment tell about this process.
 void describe_process(ProcessFile *file);
-/// True if the executable of this process is never recorded for its I/O.
-bool is_skipped_executable(const char *skip);
+/// Whether this process is to be recorded, going by the name of its executable: not if it is in the list `skip`; its
+/// I/O neither if it is a launcher's or a shell's.
+struct Wanted { bool process, io; };
+Wanted wanted_parts(const char *skip);
 /// True if rdtsc is as good as a clock on this machine, as the processor and the kernel say.
 bool has_usable_tsc();
 
 // lifecycle.cc
-/// Reads the environment; idempotent. True if this process may record.
+/// Reads the environment; idempotent. True if this process may be one to record.
+bool read_start_state();
+/// Understands what read_start_state() has read; idempotent. True if this process is one to record.
 bool load_library_state();
+/// The same, also while another thread is at it; from no signal handler.
+bool await_library_state();
 /// Counters or call stacks are asked for.
 bool wants_samples();
 /// Starts them for the calling thread, and first for the process, if it is recorded and that was not done

@@ -41,12 +41,30 @@ __attribute__((visibility("hidden"))) void *slurmscope_asked_mapping(const void 
 namespace slurmscope {
 namespace {
 
-constexpr const char *kSlotNames[] = {
-#define MPI_CALL(name, ...) #name, "P" #name,
+// One text and places in it: an array of pointers would be written to by the loader in every command of a job.
+constexpr char kSlotNames[] =
+#define MPI_CALL(name, ...) #name "\0P" #name "\0"
 #include "profiler/mpi/mpi_calls.def"
 #undef MPI_CALL
+    ;
+
+struct SlotPlaces {
+  uint16_t places[kMpiSlotCount];
 };
-static_assert(sizeof(kSlotNames) / sizeof(kSlotNames[0]) == kMpiSlotCount);
+constexpr SlotPlaces find_slot_places() {
+  SlotPlaces found = {};
+  size_t place = 0;
+  for (uint16_t &slot : found.places) {
+    slot = static_cast<uint16_t>(place);
+    while (kSlotNames[place++] != 0) {
+    }
+  }
+  return found;
+}
+static_assert(sizeof(kSlotNames) < 65536);
+constexpr SlotPlaces kSlotPlaces = find_slot_places();
+
+const char *slot_name(size_t slot) { return kSlotNames + kSlotPlaces.places[slot]; }
 
 /// An MPI that a backend exists for, told by a symbol that its mpi.h makes programs refer to.
 struct Implementation {
@@ -169,7 +187,7 @@ bool start_backend() {
 
 void pass_through() {
   for (size_t slot = 0; slot < kMpiSlotCount; slot++) {
-    void *real = find_function(kSlotNames[slot]);
+    void *real = find_function(slot_name(slot));
     if (real == nullptr) real = reinterpret_cast<void *>(&absent_function);
     __atomic_store_n(&slurmscope_slots[slot], real, __ATOMIC_RELEASE);
   }
@@ -190,7 +208,7 @@ bool path_beside_us(const char *file, char *path, size_t size) {
   return true;
 }
 
-void resolve_libc() {
+AT_START void resolve_libc() {
   // First: the others are looked up with it. Not by dlsym, which leads back here.
   slurmscope_real_dlsym = dlvsym(RTLD_NEXT, "dlsym", kOldestLibcVersion);
   slurmscope_real_longjmp = next_symbol("longjmp");
@@ -213,7 +231,7 @@ void *slurmscope_resolve(size_t slot) {
     // Nested when a wrapper of ours is what called: then the guard must be as it was.
     Hidden hidden;
     if (has_mpi()) {
-      bool records = load_library_state() && start_backend();
+      bool records = await_library_state() && start_backend();
       if (!records) pass_through();
       target = __atomic_load_n(&slurmscope_slots[slot], __ATOMIC_ACQUIRE);
     }
@@ -227,7 +245,7 @@ void *slurmscope_asked_symbol(void *library, const char *name) {
   using namespace slurmscope;
   void *found = symbol_in(library, name);
   size_t slot = 0;
-  while (slot < kMpiSlotCount && strcmp(kSlotNames[slot], name) != 0) slot++;
+  while (slot < kMpiSlotCount && strcmp(slot_name(slot), name) != 0) slot++;
   if (found == nullptr || slot == kMpiSlotCount) return found;
   void *thunk = const_cast<char *>(reinterpret_cast<const char *>(slurmscope_thunks)) + slurmscope_thunks[slot];
   int saved = errno;
@@ -237,7 +255,7 @@ void *slurmscope_asked_symbol(void *library, const char *name) {
     if (found == thunk) {
       // A search of all that is loaded, which finds us first: there is such a routine only if an MPI has it.
       if (behind == nullptr) found = next_symbol(name);  // NULL, and dlerror() says so
-    } else if (library != RTLD_DEFAULT && found == behind && load_library_state()) {
+    } else if (library != RTLD_DEFAULT && found == behind && await_library_state()) {
       found = thunk;
     }
     if (found != nullptr) dlerror();  // what our own look-ups did not find is no error of the caller's

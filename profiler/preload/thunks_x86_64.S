@@ -1,7 +1,7 @@
 // One thunk per intercepted MPI name, per longjmp, vfork and dlsym: a jump through a slot, nothing else.
 //
 // The application calls MPI_X (or PMPI_X) here; the slot leads to the backend's wrapper, to the real
-// function (pass-through), or at first to the lazy path, which has slurmscope_resolve() find out which
+// function (pass-through); an empty one to the lazy path, which has slurmscope_resolve() find out which
 // MPI is loaded. A thunk is a tail jump: arguments, stack and return address are the caller's own, so
 // the wrapper's return address is the application's call site. The lazy path saves every argument
 // register, also the vector ones and rax (variadic MPI_Pcontrol).
@@ -17,7 +17,10 @@
 .Lthunk_\name:
 	.cfi_startproc
 	endbr64
-	jmp	*slurmscope_slots+8*thunk_number(%rip)
+	movq	slurmscope_slots+8*thunk_number(%rip), %r11
+	testq	%r11, %r11
+	je	.Llazy_\name
+	jmp	*%r11
 	.size	\name, . - \name
 	.cfi_endproc
 	.p2align 3
@@ -27,15 +30,16 @@
 	.cfi_adjust_cfa_offset 8
 	jmp	slurmscope_lazy
 	.cfi_endproc
-	.section .data.slurmscope_slots, "aw", @progbits
-	.quad	.Llazy_\name
+	.section .bss.slurmscope_slots, "aw", @nobits
+	.zero	8
 	.section .rodata.slurmscope_thunks, "a", @progbits
 	.long	.Lthunk_\name - slurmscope_thunks
 	.text
 	.set	thunk_number, thunk_number + 1
 	.endm
 
-	.section .data.slurmscope_slots, "aw", @progbits
+	// Empty at first, and no relocation: most processes of a job never look at them.
+	.section .bss.slurmscope_slots, "aw", @nobits
 	.p2align 6
 	.globl	slurmscope_slots
 	.hidden	slurmscope_slots
@@ -53,7 +57,7 @@ slurmscope_thunks:
 #include "profiler/mpi/mpi_calls.def"
 #undef MPI_CALL
 
-	.section .data.slurmscope_slots, "aw", @progbits
+	.section .bss.slurmscope_slots, "aw", @nobits
 	.size	slurmscope_slots, . - slurmscope_slots
 	.section .rodata.slurmscope_thunks, "a", @progbits
 	.size	slurmscope_thunks, . - slurmscope_thunks
@@ -151,7 +155,7 @@ slurmscope_lazy:
 	jmp	*slurmscope_real_\name(%rip)
 	.size	\name, . - \name
 	.cfi_endproc
-	.bss
+	.data
 	.p2align 3
 	.globl	slurmscope_real_\name
 	.hidden	slurmscope_real_\name

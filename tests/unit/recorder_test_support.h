@@ -54,9 +54,10 @@ class RecorderTest : public testing::Test {
     spool = mkdtemp(path);
     library_state.settings = Settings();
     library_state.settings.ring_kib = 64;  // 1024 events
-    library_state.enabled = true;
-    strcpy(library_state.spool, spool.c_str());
-    library_state.page_is_wiped = raw::wipe_on_fork(&process_state, sizeof(process_state));
+    library_state.enabled = library_state.records_io = true;
+    library_state.loaded = 2;
+    strcpy(start_state.spool, spool.c_str());
+    start_state.page_is_wiped = raw::wipe_on_fork(&process_state, sizeof(process_state));
   }
   void TearDown() override { fs::remove_all(spool); }
 };
