@@ -30,11 +30,6 @@ bool has_position(const TraceEvent &row, CallClass call_class) {
   return row.offset >= 0 || call_class == v1::CLASS_READ || call_class == v1::CLASS_WRITE;
 }
 
-void merge_ticks(uint64_t first, uint64_t last, uint64_t *to_first, uint64_t *to_last) {
-  if (first != 0 && (*to_first == 0 || first < *to_first)) *to_first = first;
-  *to_last = std::max(*to_last, last);
-}
-
 }  // namespace
 
 uint32_t size_bin(uint64_t bytes) { return static_cast<uint32_t>(std::bit_width(bytes)); }
@@ -49,6 +44,11 @@ void CallStats::merge(const CallStats &other) {
   durations.merge(other.durations);
 }
 
+void Span::add(uint64_t first, uint64_t last) {
+  if (first != 0 && (first_ticks == 0 || first < first_ticks)) first_ticks = first;
+  last_ticks = std::max(last_ticks, last);
+}
+
 void FileStats::merge(const FileStats &other) {
   static constexpr uint64_t FileStats::*kSums[] = {
       &FileStats::opens, &FileStats::closes, &FileStats::reads, &FileStats::writes, &FileStats::bytes_read,
@@ -56,6 +56,8 @@ void FileStats::merge(const FileStats &other) {
       &FileStats::metadata_ticks, &FileStats::sequential, &FileStats::strided, &FileStats::random,
       &FileStats::direct_opens, &FileStats::unaligned, &FileStats::maps, &FileStats::bytes_mapped};
   for (uint64_t FileStats::*sum : kSums) this->*sum += other.*sum;
+  reading.add(other.reading.first_ticks, other.reading.last_ticks);
+  writing.add(other.writing.first_ticks, other.writing.last_ticks);
   for (auto [bin, count] : other.read_sizes) read_sizes[bin] += count;
   for (auto [bin, count] : other.write_sizes) write_sizes[bin] += count;
 }
@@ -82,7 +84,7 @@ void Summary::add(const TraceEvent &row) {
 }
 
 void Summary::add_call(const TraceEvent &row, CallClass call_class) {
-  merge_ticks(row.start, row.end, &first_ticks, &last_ticks);
+  span.add(row.start, row.end);
   bool moved = has_moved(row);
   // What a started receive gets is known, and counted, at its completion.
   uint64_t bytes = moved && call_class != v1::CLASS_START_RECEIVE ? row.bytes : 0;
@@ -151,7 +153,7 @@ void Summary::add_completion(const TraceEvent &row, CallClass call_class) {
 void Summary::add_polls(const TraceEvent &row, CallClass call_class) {
   uint64_t count = row.request, ticks = static_cast<uint64_t>(row.offset);
   if (count == 0) return;
-  merge_ticks(row.start, row.end, &first_ticks, &last_ticks);
+  span.add(row.start, row.end);
   CallStats &stats = stats_of({row.call, row.site, is_io_class(call_class) ? 0 : row.object, locality_of(row), 0});
   uint64_t mean = ticks / count;
   stats.count += count;
@@ -169,6 +171,7 @@ void Summary::add_file_completion(const TraceEvent &row) {
   FileStats &file = files[row.object];
   file.reads++;
   file.bytes_read += row.bytes;
+  file.reading.add(row.start, row.end);
   file.read_sizes[size_bin(row.bytes)]++;
   if (row.offset >= 0) add_access(row, false, &file);
 }
@@ -193,6 +196,7 @@ void Summary::add_file(const TraceEvent &row, CallClass call_class) {
     case v1::CLASS_MPI_IO_READ:
     case v1::CLASS_SOCKET_RECEIVE:
       file.read_ticks += ticks;
+      file.reading.add(row.start, row.end);
       if (row.request != 0) return;  // started: see add_file_completion()
       file.reads++;
       file.bytes_read += row.bytes;
@@ -205,6 +209,7 @@ void Summary::add_file(const TraceEvent &row, CallClass call_class) {
       file.writes++;
       file.bytes_written += row.bytes;
       file.write_ticks += ticks;
+      file.writing.add(row.start, row.end);
       file.write_sizes[size_bin(row.bytes)]++;
       if (has_position(row, call_class)) add_access(row, true, &file);
       return;
@@ -267,7 +272,7 @@ void Summary::merge(const Summary &other) {
     peer.received_bytes += stats.received_bytes;
   }
   for (const auto &[id, stats] : other.files) files[id].merge(stats);
-  merge_ticks(other.first_ticks, other.last_ticks, &first_ticks, &last_ticks);
+  span.add(other.span.first_ticks, other.span.last_ticks);
 }
 
 // object: the file; tag: read, write, or the file's own position; offset: the end; bytes: the gap before.
@@ -303,7 +308,7 @@ void Summary::clear_counts() {
   calls.clear();
   peers.clear();
   files.clear();
-  first_ticks = last_ticks = 0;
+  span = Span();
   recent_ = {};
 }
 

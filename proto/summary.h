@@ -34,11 +34,20 @@ struct PeerStats {
   bool operator==(const PeerStats &) const = default;
 };
 
+/// The time from the start of the first of some calls to the end of the last; 0: none.
+struct Span {
+  uint64_t first_ticks = 0, last_ticks = 0;
+  void add(uint64_t first, uint64_t last);
+  uint64_t ticks() const { return last_ticks > first_ticks ? last_ticks - first_ticks : 0; }
+  bool operator==(const Span &) const = default;
+};
+
 struct FileStats {
   uint64_t opens = 0, closes = 0, reads = 0, writes = 0, bytes_read = 0, bytes_written = 0;
   uint64_t read_ticks = 0, write_ticks = 0, metadata = 0, metadata_ticks = 0;
   uint64_t sequential = 0, strided = 0, random = 0;
   uint64_t direct_opens = 0, unaligned = 0, maps = 0, bytes_mapped = 0;
+  Span reading, writing;
   std::map<uint32_t, uint64_t> read_sizes, write_sizes;  // by size_bin
   void merge(const FileStats &other);
   bool operator==(const FileStats &) const = default;
@@ -73,14 +82,13 @@ class Summary {
   void set_positions(const std::vector<TraceEvent> &rows);
   bool empty() const { return calls.empty() && files.empty() && peers.empty(); }
   bool operator==(const Summary &other) const {
-    return calls == other.calls && peers == other.peers && files == other.files && first_ticks == other.first_ticks &&
-           last_ticks == other.last_ticks;
+    return calls == other.calls && peers == other.peers && files == other.files && span == other.span;
   }
 
   std::map<CallKey, CallStats> calls;
   std::map<int32_t, PeerStats> peers;    // by world rank
   std::map<uint32_t, FileStats> files;   // by file id
-  uint64_t first_ticks = 0, last_ticks = 0;
+  Span span;                             // of all calls
 
  private:
   v1::CallClass class_of(uint32_t call) const;

@@ -27,8 +27,8 @@ void merge_sizes(const google::protobuf::RepeatedField<uint64_t> &sizes, std::ma
 v1::Summary Summary::to_packet(uint32_t process) const {
   v1::Summary packet;
   packet.set_process(process);
-  packet.set_first_ticks(first_ticks);
-  packet.set_last_ticks(last_ticks);
+  packet.set_first_ticks(span.first_ticks);
+  packet.set_last_ticks(span.last_ticks);
   for (const auto &[key, stats] : calls) {
     v1::CallStats *call = packet.add_calls();
     call->set_call(key.call);
@@ -77,6 +77,10 @@ v1::Summary Summary::to_packet(uint32_t process) const {
     file->set_unaligned(stats.unaligned);
     file->set_maps(stats.maps);
     file->set_bytes_mapped(stats.bytes_mapped);
+    file->set_first_read_ticks(stats.reading.first_ticks);
+    file->set_last_read_ticks(stats.reading.last_ticks);
+    file->set_first_write_ticks(stats.writing.first_ticks);
+    file->set_last_write_ticks(stats.writing.last_ticks);
     fill_sizes(stats.read_sizes, file->mutable_read_sizes());
     fill_sizes(stats.write_sizes, file->mutable_write_sizes());
   }
@@ -113,14 +117,13 @@ void Summary::merge(const v1::Summary &packet) {
     FileStats stats{from.opens(), from.closes(), from.reads(), from.writes(), from.bytes_read(), from.bytes_written(),
                     from.read_ticks(), from.write_ticks(), from.metadata(), from.metadata_ticks(),
                     from.sequential(), from.strided(), from.random(), from.direct_opens(), from.unaligned(),
-                    from.maps(), from.bytes_mapped(), {}, {}};
+                    from.maps(), from.bytes_mapped(), {from.first_read_ticks(), from.last_read_ticks()},
+                    {from.first_write_ticks(), from.last_write_ticks()}, {}, {}};
     merge_sizes(from.read_sizes(), &stats.read_sizes);
     merge_sizes(from.write_sizes(), &stats.write_sizes);
     files[from.file()].merge(stats);
   }
-  if (packet.first_ticks() != 0 && (first_ticks == 0 || packet.first_ticks() < first_ticks))
-    first_ticks = packet.first_ticks();
-  last_ticks = std::max(last_ticks, packet.last_ticks());
+  span.add(packet.first_ticks(), packet.last_ticks());
 }
 
 }  // namespace slurmscope

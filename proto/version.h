@@ -8,5 +8,5 @@
 namespace slurmscope {
 constexpr uint32_t kRingVersion = 4;
 constexpr uint32_t kFormatMajor = 1;
-constexpr uint32_t kFormatMinor = 2;
+constexpr uint32_t kFormatMinor = 3;
 }  // namespace slurmscope

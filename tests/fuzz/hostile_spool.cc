@@ -70,7 +70,7 @@ class Life {
     journal_.flush();
     write();
     save_checkpoint(*spool_, 0, follower_, true);
-    spool_->write_text("commit", CommitRecord{"", 0, 0, 0, 0, false, follower_.tails()}.serialize());
+    spool_->write_text("commit", CommitRecord{.tails = follower_.tails()}.serialize());
     follower_.clear_batch();
     follower_.release();
   }

@@ -200,8 +200,8 @@ TEST(Summary, EachOfAFloodOfPollsCounts) {
   EXPECT_EQ(stats.min_ticks, 50u);
   EXPECT_EQ(stats.max_ticks, 101u);
   EXPECT_EQ(stats.durations.counts(), (std::vector<Histogram::Count>{{50, 1}, {101, 7}}));
-  EXPECT_EQ(summary.first_ticks, 100u);
-  EXPECT_EQ(summary.last_ticks, 9000u);
+  EXPECT_EQ(summary.span.first_ticks, 100u);
+  EXPECT_EQ(summary.span.last_ticks, 9000u);
   polls.request = 0;  // no such row is written
   summary.add(polls);
   EXPECT_EQ(stats_of(summary, kWait).count, 8u);
@@ -267,6 +267,17 @@ TEST(Summary, MapsSocketsAlignmentAndDirectOpens) {
     row.object = 2;
     summary.add(row);
   }
+  TraceEvent late = file_row(kReading, 1);
+  late.start = 5000;
+  late.end = 6000;
+  late.object = 3;
+  TraceEvent early = late;
+  early.start = 100;
+  early.end = 200;
+  summary.add(late);
+  summary.add(early);
+  EXPECT_EQ(summary.files[3].reading, (Span{100, 6000}));
+  EXPECT_EQ(summary.files[3].writing, Span());
   FileStats &peer = summary.files[2];
   EXPECT_EQ(peer.opens, 1u);
   EXPECT_EQ(peer.reads, 2u);

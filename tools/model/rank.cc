@@ -62,6 +62,11 @@ void add_files(const Stream &stream, const ProcessRecord &record, RankModel *ran
     file.read_seconds = stream.clock.seconds(static_cast<double>(file.stats.read_ticks));
     file.write_seconds = stream.clock.seconds(static_cast<double>(file.stats.write_ticks));
     file.metadata_seconds = stream.clock.seconds(static_cast<double>(file.stats.metadata_ticks));
+    Span use = file.stats.reading;
+    use.add(file.stats.writing.first_ticks, file.stats.writing.last_ticks);
+    file.reading_seconds = stream.clock.seconds(static_cast<double>(file.stats.reading.ticks()));
+    file.writing_seconds = stream.clock.seconds(static_cast<double>(file.stats.writing.ticks()));
+    file.use_seconds = stream.clock.seconds(static_cast<double>(use.ticks()));
     rank->files.push_back(std::move(file));
   }
 }
@@ -92,11 +97,11 @@ std::pair<uint64_t, uint64_t> span_ticks(const ProcessRecord &record) {
   const v1::Process &info = record.info;
   const Summary &summary = *record.summary;
   uint64_t start = info.has_init_start_ticks() ? info.init_start_ticks() : info.attach_ticks();
-  if (summary.first_ticks != 0 && (start == 0 || summary.first_ticks < start)) start = summary.first_ticks;
+  if (summary.span.first_ticks != 0 && (start == 0 || summary.span.first_ticks < start)) start = summary.span.first_ticks;
   uint64_t end = 0;
   if (info.has_finalize_end_ticks()) end = info.finalize_end_ticks();
   else if (info.has_end_ticks()) end = info.end_ticks();
-  end = std::max(end, summary.last_ticks);
+  end = std::max(end, summary.span.last_ticks);
   return {start, std::max(start, end)};
 }
 

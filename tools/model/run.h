@@ -45,6 +45,7 @@ struct FileTotals {
   std::string path, filesystem, mount;
   FileStats stats;
   double read_seconds = 0, write_seconds = 0, metadata_seconds = 0;
+  double reading_seconds = 0, writing_seconds = 0, use_seconds = 0;  // from first to last: reads, writes, both
 };
 
 struct CounterValue {

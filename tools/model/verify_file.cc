@@ -17,7 +17,8 @@ namespace slurmscope {
 namespace {
 
 constexpr size_t kMaxProblems = 20;
-constexpr uint32_t kFirstMinorWithMaps = 2;  // older summaries do not have all of FileStats
+// Older summaries do not have all of FileStats.
+constexpr uint32_t kFirstMinorWithMaps = 2, kFirstMinorWithSpans = 3;
 
 class Verifier {
  public:
@@ -248,11 +249,17 @@ std::vector<std::string> summary_differences(const Summary &a, const Summary &b,
            out.field(what, "maps", x.maps, y.maps);
            out.field(what, "bytes_mapped", x.bytes_mapped, y.bytes_mapped);
          }
+         if (stream.header.format_minor() >= kFirstMinorWithSpans || stream.header.format_major() > 1) {
+           out.field(what, "first_read_ticks", x.reading.first_ticks, y.reading.first_ticks);
+           out.field(what, "last_read_ticks", x.reading.last_ticks, y.reading.last_ticks);
+           out.field(what, "first_write_ticks", x.writing.first_ticks, y.writing.first_ticks);
+           out.field(what, "last_write_ticks", x.writing.last_ticks, y.writing.last_ticks);
+         }
          if (x.read_sizes != y.read_sizes) out.differs(what, "the sizes of reads");
          if (x.write_sizes != y.write_sizes) out.differs(what, "the sizes of writes");
        });
-  out.field("process", "first_ticks", a.first_ticks, b.first_ticks);
-  out.field("process", "last_ticks", a.last_ticks, b.last_ticks);
+  out.field("process", "first_ticks", a.span.first_ticks, b.span.first_ticks);
+  out.field("process", "last_ticks", a.span.last_ticks, b.span.last_ticks);
   return out.list;
 }
 

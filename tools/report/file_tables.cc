@@ -74,12 +74,20 @@ std::map<std::string, SharedFile> shared_files(const World &world) {
   return files;
 }
 
+/// Bytes per second from the first read or write to the end of the last.
+Cell rate_of(const FileTotals &file) {
+  uint64_t bytes = file.stats.bytes_read + file.stats.bytes_written;
+  return bytes != 0 && file.use_seconds > 0 ? Cell{static_cast<double>(bytes) / file.use_seconds} : Cell{};
+}
+
 Json sizes_json(const std::map<uint32_t, uint64_t> &sizes) {
   Json json = Json::array();
   for (auto [bin, count] : sizes)
     json.push_back({{"from", bin == 0 ? 0 : uint64_t{1} << (bin - 1)}, {"count", count}});
   return json;
 }
+
+Json span_json(const Span &span, double seconds) { return span.last_ticks != 0 ? number(seconds) : Json(nullptr); }
 
 Json file_json(const FileTotals &file, Json who) {
   return {{"path", printable(file.path)},
@@ -94,6 +102,8 @@ Json file_json(const FileTotals &file, Json who) {
           {"read_s", number(file.read_seconds)},
           {"write_s", number(file.write_seconds)},
           {"metadata_s", number(file.metadata_seconds)},
+          {"read_span_s", span_json(file.stats.reading, file.reading_seconds)},
+          {"write_span_s", span_json(file.stats.writing, file.writing_seconds)},
           {"sequential", file.stats.sequential},
           {"strided", file.stats.strided},
           {"random", file.stats.random},
@@ -113,7 +123,8 @@ Table file_table(const World &world, const ReportOptions &options) {
   Table table{"files", "FILES",
               {{"path", "", ColumnKind::kPath}, {"type", "", ColumnKind::kText}, {"rank", "", ColumnKind::kCount},
                {"reads", "", ColumnKind::kCount}, {"read", "bytes", ColumnKind::kBytes}, {"writes", "", ColumnKind::kCount},
-               {"written", "bytes", ColumnKind::kBytes}, {"opens", "", ColumnKind::kCount}, {"time", "s", ColumnKind::kSeconds}}, {}, {}};
+               {"written", "bytes", ColumnKind::kBytes}, {"opens", "", ColumnKind::kCount}, {"time", "s", ColumnKind::kSeconds},
+               {"per s", "bytes", ColumnKind::kBytes}}, {}, {}};
   std::vector<std::pair<double, std::vector<Cell>>> rows;
   // Sums of I/O without the early calls would be too small without a mark.
   uint64_t calls = 0, bytes = 0, mapped = 0;
@@ -122,7 +133,7 @@ Table file_table(const World &world, const ReportOptions &options) {
       rows.push_back({seconds_of(file), {file.path, file.filesystem.empty() ? Cell{} : Cell{file.filesystem},
                                          is_numbered ? Cell{static_cast<int64_t>(rank.rank)} : Cell{}, file.stats.reads,
                                          unless_zero(file.stats.bytes_read), file.stats.writes, unless_zero(file.stats.bytes_written),
-                                         file.stats.opens, seconds_of(file)}});
+                                         file.stats.opens, seconds_of(file), rate_of(file)}});
       mapped += file.stats.bytes_mapped;
     }
     calls += rank.record->info.early_io_calls();
@@ -166,7 +177,7 @@ nlohmann::ordered_json shared_files_json(const World &world) {
   Json json = Json::array();
   for (const auto &[key, shared] : shared_files(world)) {
     Json entry = file_json(shared.totals, nullptr);
-    entry.erase("rank");
+    for (const char *of_one : {"rank", "read_span_s", "write_span_s"}) entry.erase(of_one);
     entry["processes"] = shared.hosts_and_pids.size();
     entry["hosts"] = Json::array();
     for (const std::string &host : shared.hosts) entry["hosts"].push_back(printable(host));
