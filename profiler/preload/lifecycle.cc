@@ -41,10 +41,10 @@ void forget_after_fork() {
   if (ThreadRecorder *recorder = thread_local_state()->recorder) memset(static_cast<void *>(recorder), 0, sizeof(*recorder));
 }
 
-/// Fills library_state.
+/// Fills library_state, whose settings have their defaults from the start: a copy of them would be too large for the
+/// stack of some signal handlers.
 void understand(const char *settings) {
   LibraryState &library = library_state;
-  library.settings = Settings();
   if (!parse_settings(settings, &library.settings, library.bad_settings, sizeof(library.bad_settings)))
     log_trouble("understand SLURMSCOPE:", library.bad_settings, 0);
   Wanted wanted = wanted_parts(library.settings.skip);

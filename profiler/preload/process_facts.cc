@@ -1,6 +1,7 @@
 // What /proc and the environment tell about this process: fills ProcessFile, knows launchers and shells.
 //
-// Called by attach.cc, once per recorded process. The environment is read from /proc/self/environ, as
+// Called by attach.cc, once per recorded process and by one thread at a time: buffers are static, because the stack may be
+// a signal handler's few kilobytes. The environment is read from /proc/self/environ, as
 // it was at exec: the live one may be changing in another thread. Raw system calls, no allocation.
 #include <cpuid.h>
 #include <cstring>
@@ -100,7 +101,7 @@ void read_environment(ProcessFile *file) {
   Launcher launcher;
   int fd = raw::open("/proc/self/environ", O_RDONLY);
   if (fd < 0) return;
-  char buffer[2048], variable[1024];
+  static char buffer[2048], variable[1024];
   size_t used = 0;
   bool too_long = false;
   for (long n; (n = raw::read(fd, buffer, sizeof(buffer))) > 0;) {
@@ -148,7 +149,7 @@ void read_clocks(ProcessFile *file) {
 
 // Field 22 of /proc/self/stat, counted from behind the command's closing parenthesis (field 2).
 uint64_t read_start_time() {
-  char text[1024];
+  static char text[1024];
   size_t size = read_file("/proc/self/stat", text, sizeof(text) - 1);
   text[size] = 0;
   const char *at = strrchr(text, ')');
@@ -160,10 +161,10 @@ uint64_t read_start_time() {
   return value;
 }
 
-// Line by line through a small buffer: threads may have small stacks. A line that does not fit is cut.
+// Line by line through a small buffer. A line that does not fit is cut.
 void read_cpu_mask(ProcessFile *file) {
   constexpr const char *kKey = "Cpus_allowed_list:";
-  char buffer[512], line[sizeof(file->cpu_mask) + 32];
+  static char buffer[512], line[sizeof(file->cpu_mask) + 32];
   size_t used = 0;
   int fd = raw::open("/proc/self/status", O_RDONLY);
   if (fd < 0) return;
@@ -184,7 +185,7 @@ void read_cpu_mask(ProcessFile *file) {
 
 // Name of the executable without its directory; empty if unknown.
 void executable_name(char *name, size_t size) {
-  static char path[4096];  // the caller is alone; a signal handler's stack may be small
+  static char path[4096];
   long length = raw::readlink("/proc/self/exe", path, sizeof(path) - 1);
   name[0] = 0;
   if (length <= 0) return;
@@ -230,7 +231,7 @@ bool has_usable_tsc() {
   // A kernel on the metal that found the counter unstable takes it off this list. A guest's kernel often
   // does not list it, but reads it through a paravirtual clock that is made of nothing else.
   constexpr const char *kFolder = "/sys/devices/system/clocksource/clocksource0/";
-  char path[128], text[256];
+  static char path[128], text[256];
   for (const char *name : {"available_clocksource", "current_clocksource"}) {
     strcpy(path, kFolder);
     strcat(path, name);

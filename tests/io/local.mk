@@ -17,5 +17,5 @@ endif
 EXTRA_DIST += tests/io/awkward_io.cc tests/io/known_io.c tests/io/known_io.h \
   tests/io/known_kinds.c tests/io/known_sockets.c tests/io/known_io.expected tests/io/io_lib.sh \
   tests/io/test_awkward.sh tests/io/test_paths.sh tests/io/numbers.c tests/io/test_numbers.sh \
-  tests/io/test_tiny.sh tests/io/test_twins.sh tests/io/twins.c \
+  tests/io/small_stack.c tests/io/test_small_stack.sh tests/io/test_tiny.sh tests/io/test_twins.sh tests/io/twins.c \
   tests/io/test_bystanders.sh tests/io/test_events.sh tests/io/test_small_spool.sh tests/io/test_report.py
